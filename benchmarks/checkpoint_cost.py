@@ -38,7 +38,7 @@ def main() -> None:
             began = time.perf_counter()
             rc.resume(file)
             again = time.perf_counter() - began
-            path = Path(folder, "run.h5")
+            path = Path(folder, "run.npz")
             began = time.perf_counter()
             run.save(path)
             saved = time.perf_counter() - began

@@ -1,6 +1,6 @@
 """What studies cost beside their kernels: engines, blocks, workers, stores, memory.
 
-``python benchmarks/studies.py [overhead] [scaling] [blocks] [sobol] [stores] [memory] [--rows 400000] [--ray]``;
+``python benchmarks/studies.py [overhead] [scaling] [blocks] [drawing] [stores] [memory] [--rows 400000] [--ray]``;
 without a word all of them. What is compared takes turns in one run, so that a busy machine hurts all alike, and the
 least is taken.
 """
@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import recursa as rc
-from recursa.studies.block_work import BlockWork
-from recursa.studies.counters import key_of, sobol
+from recursa.studies.block_work import BlockWork, Rows
 from recursa.studies.engines import Engine, opened
+from recursa.studies.sampling import PIECE, Design
 
 OPTIONS = {"step": 1e-3, "steps": 200, "save_every": 200}
 KEEP = {"peak_speed": ["extrema", "moments", ("quantiles", [0.5, 0.99]), ("top", 10)]}
@@ -71,8 +72,14 @@ def cluster(name: str, workers: int) -> Iterator[Engine]:
 def carried_out(engine: Engine, study: rc.Study, size: int) -> list[float]:
     """When blocks came back, in seconds since the beginning."""
     begin, came = time.perf_counter(), []
-    engine.run(BlockWork(study, None, size), blocks_of(study, size), lambda _: came.append(time.perf_counter() - begin))
+    blocks = drawn(engine, study, blocks_of(study, size))
+    engine.run(BlockWork(study, None, size), blocks, lambda _: came.append(time.perf_counter() - begin))
     return came
+
+
+def drawn(engine: Engine, study: rc.Study, blocks: list[range]) -> Iterator[Rows]:
+    """Blocks as engines get them: with their draws where these are sent to other processes."""
+    return (Rows(rows, study.values(rows) if engine.remote else None) for rows in blocks)
 
 
 class Paired:
@@ -84,11 +91,11 @@ class Paired:
     def warm(self) -> None:
         self.work.warm()
 
-    def __call__(self, rows: range) -> tuple[float, float]:
+    def __call__(self, block: Rows) -> tuple[float, float]:
         begin = time.thread_time()
-        self.work(rows)
+        self.work(block)
         whole = time.thread_time() - begin
-        return whole, kernel(self.study, rows, time.thread_time)
+        return whole, kernel(self.study, block.rows, time.thread_time)
 
 
 def overhead(rows: int, engines: list[str]) -> None:
@@ -113,7 +120,7 @@ def overhead(rows: int, engines: list[str]) -> None:
                 clock[name] += [later - earlier for earlier, later in pairwise(carried_out(engine, study, size))]
         for name, engine in there.items():
             pairs: list[tuple[float, float]] = []
-            engine.run(Paired(study, size), whole, pairs.append)
+            engine.run(Paired(study, size), drawn(engine, study, whole), pairs.append)
             shares = [100.0 * (block / alone - 1.0) for block, alone in pairs]
             print(
                 f"{name}: worked for a block {min(shares):.1f} to {max(shares):.1f} %, in the middle "
@@ -160,7 +167,7 @@ def into(engine: Engine, study: rc.Study, size: int, place: Path, keep: object) 
 
     store, _ = _prepared(study, Store.at(place, None, None), size, resume=True)
     begin = time.perf_counter()
-    engine.run(BlockWork(study, store, size), blocks_of(study, size), lambda _: None)
+    engine.run(BlockWork(study, store, size), drawn(engine, study, blocks_of(study, size)), lambda _: None)
     return time.perf_counter() - begin
 
 
@@ -180,16 +187,22 @@ def per_block(engines: list[str]) -> None:
             )
 
 
-def skipping() -> None:
-    """What the first row of a block costs in a Sobol design, early and late."""
-    key = key_of(1)
-    for first in (0, 10**5, 10**7, 10**9):
-        times = []
-        for _ in range(TURNS):
-            begin = time.perf_counter()
-            sobol(key, range(first, first + 10_000), 15)
-            times.append(time.perf_counter() - begin)
-        print(f"Sobol, 10,000 rows of 15 numbers from row {first:,}: {1e3 * min(times):.2f} ms")
+def drawing() -> None:
+    """What the values of a piece of rows cost, by design and distribution, early and late."""
+    for design in get_args(Design):
+        for said in (("uniform", 0.0, 1.0), ("normal", 0.0, 1.0), ("normal", 0.0, 1.0, -2.0, 2.0)):
+            vary = {"x": (said[0], *([number] * 15 for number in said[1:]))}
+            for first in (0, 10**9 // PIECE * PIECE):
+                times = []
+                for _ in range(TURNS):
+                    study = rc.study(rc.robots.planar(1), vary, len, samples=2 * 10**9, design=design)
+                    begin = time.thread_time()
+                    study.values(range(first, first + PIECE))
+                    times.append(time.thread_time() - begin)
+                print(
+                    f"{design}, {said}: {PIECE:,} rows of 15 numbers from row {first:,}: {1e3 * min(times):.1f} ms, "
+                    f"{1e9 * min(times) / PIECE / 15:.0f} ns a number"
+                )
 
 
 def timed(study: rc.Study, **options: object) -> float:
@@ -232,7 +245,7 @@ def largest() -> float:
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser()
-    parts = ("overhead", "scaling", "blocks", "sobol", "stores", "memory")
+    parts = ("overhead", "scaling", "blocks", "drawing", "stores", "memory")
     options.add_argument("parts", nargs="*", choices=[*parts, []], default=[])
     options.add_argument("--rows", type=int, default=400_000)
     options.add_argument("--reduced", type=int, default=10_000_000)
@@ -244,7 +257,7 @@ if __name__ == "__main__":
         ("overhead", overhead, (chosen.rows, named)),
         ("scaling", scaling, (chosen.rows, named)),
         ("blocks", per_block, (named,)),
-        ("sobol", skipping, ()),
+        ("drawing", drawing, ()),
         ("stores", stores, (chosen.rows,)),
         ("memory", memory, (chosen.reduced,)),
     ):

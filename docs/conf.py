@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 project = "Recursa"
-author = "The Recursa developers"
+author = copyright = "The Recursa developers"
 release = _version("recursa")
 extensions = [
     "myst_parser",
@@ -63,7 +63,8 @@ def _with_pages(app):
 
     folder = Path(app.outdir) / "live"
     folder.mkdir(parents=True, exist_ok=True)
-    rc.robots.panda_like().to_html(folder / "arm.html", {"joint2": 0.4, "joint4": -1.8, "joint6": 1.6})
+    overhead = rc.robots.panda_like().with_gravity((0, 0, 9.81))  # an arm on a pedestal would swing through that
+    overhead.to_html(folder / "arm.html", {"joint2": 0.4, "joint4": -1.8, "joint6": 1.6})
     rc.robots.space_robot().to_html(folder / "space.html")
     arm = rc.robots.puma560()
     told = [rc.explain(formula, arm, code="c") for formula in ("inv(mass) (T - C)", "H phi M phi* H*", "0.5 V* M V")]

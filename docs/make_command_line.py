@@ -23,6 +23,8 @@ from recursa.trajectories.csv_numbers import table_text
 
 PAGES = [Path(__file__).with_name(f"command-line{rest}.md") for rest in ("", "-motions", "-models")]
 BLOCK = re.compile(r"```(console|text)\n\$ (recursa[^\n]*)\n(.*?)```", flags=re.DOTALL)
+PROGRESS = re.compile(r"\x1b\[\?25l.*?\x1b\[\?25h", flags=re.DOTALL)  # bars are drawn while the cursor is hidden
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 TERMINAL = {
     "FORCE_COLOR": "1",
     "TERM": "xterm",
@@ -42,7 +44,7 @@ def output(command: str) -> tuple[int, str]:
     """Exit code and standard output of a line of shell in the current folder, on a terminal of 80 columns."""
     line, _, head = command.partition(" | head -")
     result = CliRunner(env=TERMINAL).invoke(recursa, shlex.split(line)[1:])
-    text = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout)
+    text = ESCAPES.sub("", PROGRESS.sub("", result.stdout))
     if isinstance(result.exception, rc.RecursaError):
         return 2, f"recursa: {result.exception}\n"
     if result.exception is not None and not isinstance(result.exception, SystemExit):

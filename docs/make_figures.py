@@ -1,7 +1,9 @@
 """The pictures of the pages: ``python docs/make_figures.py`` writes them into docs/images."""
 
+import ast
 import contextlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib
@@ -10,10 +12,11 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import mechanism_figures
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 import recursa as rc
-from recursa.cli import space_demo
-from recursa.cli.demo import EXAMPLES, INSTANTS
+from recursa.examples import space_robot
+from recursa.examples.two_arms import ARMS, FALL, INSTANTS, MOTION
 from recursa.plotting import plot_diagonal, plot_motion
 from recursa.plotting.arm import draw_robot
 from recursa.plotting.styles import colour
@@ -71,7 +74,14 @@ def _axes(axis: plt.Axes, origin: np.ndarray, basis: np.ndarray, color: str, nam
         axis.annotate("", end, origin, arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 2.0})
         axis.text(*(origin + 0.95 * basis[:, k]), letter, color=color, ha="center", va="center", fontsize=9)
     if name:
-        axis.text(*(origin - [-0.25, 0.45 if name == "link" else 0.22]), name, color="#777777", ha="center", va="center", fontsize=8)
+        axis.text(
+            *(origin - [-0.25, 0.45 if name == "link" else 0.22]),
+            name,
+            color="#777777",
+            ha="center",
+            va="center",
+            fontsize=8,
+        )
 
 
 def orders(path: Path) -> None:
@@ -120,6 +130,37 @@ def time_optimal(path: Path) -> None:
         exec(first[1].replace('"speed.png"', repr(str(path))), names)
 
 
+def waypoints(path: Path) -> None:
+    """Paths of the page on time-optimal motions through the same points: two joints in the plane, and one over s."""
+    page = Path(__file__).with_name("time-optimal.md").read_text("utf-8")
+    points = np.array(ast.literal_eval(re.search(r"waypoints = (\[.*?\]\])", page, flags=re.DOTALL)[1]))
+    distances = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    chords = np.concatenate([[0.0], np.cumsum(distances)])
+    ways = {
+        "chord lengths, not-a-knot": (chords, CubicSpline(chords, points), "C3", "--"),
+        'rc.Path(points), "natural"': (*_course(rc.Path(points)), "C0", "-"),
+        'kind="lines", blend=0.2': (*_course(rc.Path(points, kind="lines", blend=0.2)), "C2", "-."),
+    }
+    figure, (plane, along) = plt.subplots(1, 2, figsize=(9.2, 3.9), dpi=100, layout="constrained")
+    for label, (breaks, way, shade, style) in ways.items():
+        s = np.linspace(breaks[0], breaks[-1], 1001)
+        q = way(s)
+        plane.plot(q[:, 1], q[:, 0], style, color=shade, label=label)
+        along.plot(s / s[-1], q[:, 0], style, color=shade)
+    plane.plot(points[:, 1], points[:, 0], "ko", ms=5, label="points")
+    along.axhspan(points[:, 0].min(), points[:, 0].max(), color="0.92", lw=0)
+    plane.set(xlabel="joint 2, rad", ylabel="joint 1, rad")
+    along.set(xlabel="part of the path", ylabel="joint 1, rad", title="grey: the range of the points")
+    plane.legend(fontsize="small")
+    for axis in (plane, along):
+        axis.grid(alpha=0.3)
+    figure.savefig(path, metadata={"Software": ""})
+
+
+def _course(way: rc.Path) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    return way.breaks, lambda s: way.sample(s)[0]
+
+
 def desk_arm(path: Path) -> None:
     """The arm of the README where it starts, and how it sinks with nine tenths of the torques that would hold it."""
     robot = rc.load(rc.robots.urdf("desk_arm"), mimic="tie")
@@ -154,28 +195,28 @@ def motion(path: Path) -> None:
 def space(path: Path) -> None:
     """The space robot: one arm moves and the bus turns; both arms move and it does not."""
     robot = rc.robots.space_robot()
-    motions = {"one arm": space_demo.one_arm(robot), "both arms": space_demo.both_arms(robot)}
-    space_demo.draw_space_motions(robot, motions, space_demo.driven(robot, motions["one arm"]), path)
+    motions = {"one arm": space_robot.one_arm(robot), "both arms": space_robot.both_arms(robot)}
+    space_robot.draw_space_motions(robot, motions, space_robot.driven(robot, motions["one arm"]), path)
 
 
 def space_turn(path: Path) -> None:
     """The space robot: the arms go round and come back, and the bus has turned."""
     robot = rc.robots.space_robot()
-    turn = space_demo.turned_on_purpose(robot)
-    space_demo.draw_turn(robot, turn, space_demo.turned_by_torques(robot, turn), path)
+    turn = space_robot.turned_on_purpose(robot)
+    space_robot.draw_turn(robot, turn, space_robot.turned_by_torques(robot, turn), path)
 
 
 def saha(folder: Path) -> None:
     """Figures 5, 6, 8 and 9 of Saha's paper: torques along the motion, and the fall, a panel for each joint."""
-    for example in EXAMPLES:
-        robot = rc.robots.by_name(example.robot)
-        motion = rc.Trajectory.cycloid(example.start, example.end, example.motion)
+    for named, (start, end) in ARMS.items():
+        robot = rc.robots.by_name(named)
+        motion = rc.Trajectory.cycloid(start, end, MOTION)
         t = motion.times(INSTANTS)
         q, v, a = motion.sample(t)
         tau = robot.inverse_dynamics(q, v, a, method="denoc")
-        named, own = example.robot, {"by_joint": True}
+        own = {"by_joint": True}
         plot_motion(robot, t, tau=tau, path=folder / f"saha-{named}-torques.png", title=f"{named}: torques", **own)
-        run = robot.simulate(example.start, duration=example.fall, progress=False)
+        run = robot.simulate(start, duration=FALL, progress=False)
         run.plot(folder / f"saha-{named}-fall.png", panels=("angles",), title=f"{named}: let go", **own)
 
 
@@ -268,6 +309,7 @@ if __name__ == "__main__":
     frames(here / "images" / "conventions-frames.png")
     orders(here / "images" / "conventions-orders.png")
     time_optimal(here / "images" / "time-optimal.png")
+    waypoints(here / "images" / "waypoints.png")
     operators(here / "images" / "operators.png")
     motion(here / "images" / "motion.png")
     simulation(here / "images" / "simulation.png")

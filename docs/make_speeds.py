@@ -64,7 +64,7 @@ def draw(folder: Path) -> None:
             "axes.edgecolor": ink,
         }
         with plt.rc_context({**style, "svg.hashsalt": "recursa", "font.size": 11}):
-            figure, axis = plt.subplots(figsize=(8.4, 4.6))
+            figure, axis = plt.subplots(figsize=(8.4, 4.6), layout="constrained")
             for k, (robot, colour) in enumerate(zip(ROBOTS, ("#2563a8", "#e08a2c", "#4a9a54"), strict=True)):
                 values = [row[robot][1] for row in ratios().values()]
                 places = [n + (k - 1) * 0.27 for n in range(len(values))]
@@ -81,8 +81,7 @@ def draw(folder: Path) -> None:
                 "Faster than Pinocchio called from Python, a state in a batch of 512", fontsize=11, loc="left"
             )
             axis.spines[["top", "right"]].set_visible(False)
-            axis.legend(frameon=False, fontsize=9, loc="lower right")
-            figure.tight_layout()
+            axis.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.42, -0.08), ncols=len(ROBOTS))
             figure.savefig(folder / f"speed-{theme}.svg", transparent=True, metadata={"Date": None})
             plt.close(figure)
 

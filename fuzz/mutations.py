@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import random
 import re
@@ -15,10 +14,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-import recursa as rc
 from damage import ELEMENTS, VALUES, damaged
+from files_of_strangers import repacked
 from recursa.runs import journal
-from recursa.runs.hdf5 import USER_BLOCK
+from recursa.runs.npz_files import ABOUT
 
 WORDS = [
     b"nan", b"inf", b"-1", b"1e999", b"0", b"9" * 400, b"null", b"true", b"{}", b"[]", b'""', b"<", b">", b"&", b"\0",
@@ -114,10 +113,14 @@ def _change(tree: list[Any], rng: random.Random) -> None:
         holder[key] = rng.choice(JSON_VALUES)
 
 
-def mutated_index(data: bytes, rng: random.Random) -> bytes:
-    """The index of a saved run."""
-    start = _index(data)
-    return data[:start] + mutated_json(data[start:], rng)
+def mutated_run(data: bytes, rng: random.Random) -> bytes:
+    """The JSON of a saved run, or the bytes of one of its members."""
+
+    def change(members: dict[str, bytes]) -> None:
+        name = rng.choice([ABOUT, rng.choice(list(members))])
+        members[name] = (mutated_json if name == ABOUT else mutated)(members[name], rng)
+
+    return repacked(data, change)
 
 
 def mutated_blocks(data: bytes, rng: random.Random) -> bytes:
@@ -152,21 +155,6 @@ def mutated_xml(data: bytes, rng: random.Random) -> bytes:
 # ---- checksums -------------------------------------------------------------------------------------------------------
 
 
-def _index(data: bytes) -> int:
-    return max(data.rfind(b'{"recursa"'), USER_BLOCK)
-
-
-def sealed_run(data: bytes) -> bytes:
-    """With a right first line: a checksum would refuse nearly all else."""
-    body, start = data[USER_BLOCK:], _index(data) - USER_BLOCK
-    checksum = hashlib.sha256(body).hexdigest()
-    head = (
-        f"recursa run 2, Recursa {rc.__version__}, sha256 {checksum}, {len(body)} bytes follow\n"
-        f"index of {max(len(body) - start, 0)} bytes at the end\n"
-    )
-    return head.encode().ljust(USER_BLOCK, b"\0") + body
-
-
 def sealed_checkpoint(data: bytes) -> bytes:
     """Blocks with right checksums, wherever what looks like one begins."""
     first, *blocks = data.split(journal._MARK)
@@ -174,12 +162,11 @@ def sealed_checkpoint(data: bytes) -> bytes:
 
 
 SEALED: dict[str, Callable[[bytes], bytes]] = {
-    "h5": sealed_run,
     "checkpoint": sealed_checkpoint,
     "resume": sealed_checkpoint,
 }
 STRUCTURED: dict[str, Callable[[bytes, random.Random], bytes]] = {
-    "h5": mutated_index,
+    "run": mutated_run,
     "checkpoint": mutated_blocks,
     "resume": mutated_blocks,
     "robot_json": mutated_json,

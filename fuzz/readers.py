@@ -77,13 +77,13 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "torque": lambda file: rc.TorqueTable.from_csv(file, ARM),
     "state": lambda file: read_state(ARM, str(file)),
     "formula": _formula,
-    "h5": _shown,
+    "run": _shown,
     "checkpoint": _shown,
     "resume": _resume,
 }
 SUFFIXES = {
     "urdf": ".urdf", "xacro": ".xacro", "sdf": ".sdf", "mjcf": ".xml", "robot_json": ".json", "dh": ".json",
-    "dh_yaml": ".yaml", "dh_csv": ".csv", "csv": ".csv", "torque": ".csv", "h5": ".h5", "checkpoint": ".part",
+    "dh_yaml": ".yaml", "dh_csv": ".csv", "csv": ".csv", "torque": ".csv", "run": ".npz", "checkpoint": ".part",
     "resume": ".part",
 }  # fmt: skip
 
@@ -124,7 +124,7 @@ def corpus(place: Path) -> dict[str, list[bytes]]:
         "torque": [b"t,joint1,joint2\n0,1,2\n1,2,3\n"],
         "state": [b'{"q": [0.1, 0.2], "v": {"joint1": 1}}'],
         "formula": [b"H phi M phi* H*", b"inv(I + H psi K) D"],
-        "h5": [written(run.save, "run.h5")],
+        "run": [written(run.save, "run.npz")],
         "checkpoint": checkpoints,
         "resume": [_begun(one) for one in checkpoints],
     }

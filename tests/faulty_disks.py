@@ -31,8 +31,8 @@ def writers() -> dict[str, Write]:
     figure = Figure(figsize=(1, 1))
     figure.add_subplot().plot(run.t, run.q)
     return {
-        "run.h5": run.save,
         "run.npz": run.save,
+        "run.h5": run.to_hdf5,
         "run.csv": run.save,
         "arm.robot.json": arm.save,
         "arm.dh.csv": stanford.to_dh().save,

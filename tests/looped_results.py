@@ -32,8 +32,8 @@ def looped_result(what: Looped, model: Model, inputs: Mapping[str, Any]) -> np.n
     if what.product is None:
         return entries({})
     n = what.product.size
-    first, *others = entries({}).reshape(1 + what.product.factors, n, n)
-    return np.stack([*(-first @ other for other in others), first]).ravel()
+    first, *others = entries({}).reshape(1 + what.product.factors, what.product.rows, n)
+    return np.stack([*(-first.T @ other for other in others), first[:n]]).ravel()
 
 
 # ---- matrices by walks -----------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Every question that a user can put to a robot, as data: one list, for tests that ask all or some of them.
 
 A question is a public function, the arrays it is given beside those it needs, and its options. Arrays are known by the
-names of arguments, so a new method is entered by its name; ``test_questions.py`` says what is missing.
+names of arguments, so a new method is entered by its name; ``test_questions.py`` says what is missing. What robots with
+constraints answer is a table of its own, ``constrained_questions.py``.
 """
 
 from __future__ import annotations
@@ -128,9 +129,9 @@ def public_functions() -> dict[str, Callable[..., Any]]:
     return found
 
 
-def _compiled(robot: rc.Robot, q: Any, v: Any, expression: str) -> Any:
+def _compiled(robot: rc.Robot, q: Any, v: Any, expression: str, vectors: Any = None, notation: Any = None) -> Any:
     """The value of an operator expression; its free vectors are waves."""
-    f = rc.compile(expression.replace("LINK", last(robot)), robot)
+    f = rc.compile(expression.replace("LINK", last(robot)), robot, vectors=vectors, notation=notation)
     return f(q, v, *(np.cos(1.0 + np.arange(x.space.size)) for x in f._vectors.values()))
 
 
@@ -423,7 +424,10 @@ def _constraints() -> Iterator[Question]:
         yield ask("forward_dynamics", "wrenches", "prescribed", method=method, losses=True)
         yield ask("forward_dynamics", "parameters", method=method, links=True)
         yield ask("forward_dynamics", method=method, base_velocity="mixed")
-    yield ask("inverse_dynamics", actuated=every_second)
+    yield ask("actuator_torques", actuated=every_second)
+    for losses in (True, "damping", "friction"):
+        yield ask("actuator_torques", "wrenches", "parameters", actuated=every_second, losses=losses)
+    yield ask("actuator_torques", "base_twist", "base_acceleration", actuated=every_second)
 
 
 def _diagonal() -> Iterator[Question]:
@@ -475,6 +479,8 @@ def _modules() -> Iterator[Question]:
     yield Question("rc", "rollout", (), {"step": 1e-3, "steps": 2, "torque": held, "gains": stiffer})
     yield Question("rc", "rollout", (), {"step": 1e-3, "steps": 2, "torque": learned, "memory": True})
     yield from (Question("rc", "compile", (), {"expression": text}) for text in EXPRESSIONS)
+    yield from (Question("rc", "compile", (), {"expression": "D nu", "notation": x}) for x in ("rodriguez", "jain"))
+    yield Question("rc", "compile", (), {"expression": "D nu", "vectors": {"nu": "joint"}})
     for name in (
         "articulated", "convective_matrix", "extended_mass", "extended_mass_rate", "generalized_inertia",
         "joint_wrenches", "natural_orthogonal_complement", "natural_orthogonal_complement_rates", "to_mass_centers",
@@ -528,7 +534,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     **dict.fromkeys(
         ("robot.free_directions", "robot.constraint_delassus_factors"), "oracles/test_constraint_derivatives.py"
     ),
-    "robot.impact": "project_velocity in other words; physics/test_landing.py",
+    "robot.impact": "physics/test_landing.py and oracles/test_constraint_rank.py",
     "robot.state": "numbers by name, unit/test_lookups.py",
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
     **dict.fromkeys(("robot.symbolic", "robot.symbolic_constants"), "formulas; unit/test_symbolic.py"),

@@ -12,6 +12,11 @@ from pathlib import Path
 _INSIDE = Path("cmeel.prefix", "share", "example-robot-data", "robots")
 
 
+def robot_folder() -> Path:
+    """The folder of example-robot-data with one folder per family of robots; it need not exist."""
+    return Path(sysconfig.get_path("purelib")) / _INSIDE
+
+
 @cache
 def urdf_files() -> list[Path]:
     """All URDF files of example-robot-data, sorted by path; an empty list if the package is not installed."""

@@ -107,3 +107,12 @@ revolute,0.1,pi/2,0.3,-pi/2,2,0.1,0,0.02,0.1,0.2,0.25,,,,,,,,,,
 prismatic,-0.2,-0.75*pi,,,1.5,,,0.1,0.1,0.2,0.25,0.01,0.02,-0.03,0.02,0.3,0.1,-0.1,0.5,30,2
 ,,,0.07,1e-3,0.5,,,,0.1,0.1,0.1,,,0.01,,,,-1,2,,
 """
+
+
+def with_mesh(file: str) -> str:
+    """A robot of one link that has a mesh."""
+    return f"""<robot name="meshed"><link name="base"/><link name="body">
+      <inertial><mass value="2"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>
+      <visual><origin xyz="0.1 0 0"/><geometry><mesh filename="{file}" scale="2 2 2"/></geometry></visual></link>
+      <joint name="turn" type="continuous"><parent link="base"/><child link="body"/><axis xyz="0 0 1"/></joint>
+      </robot>"""

@@ -16,7 +16,7 @@ LARGE_PRODUCTS = {
         "base_parameter_counts", "book_methods", "compiled_urdfs", "configuration_derivatives", "denoc_examples",
         "derivatives",
         "link_derivatives", "momentum_rates", "mujoco", "operational_walks", "pinocchio", "pushed_derivatives",
-        "regressors", "second_derivatives", "walks",
+        "regressors", "second_derivatives", "walks", "written_files",
     ),
     "physics": ("forward_methods", "kinematics_consistency", "operational_space"),
     "unit": ("batching", "factorization", "fusing", "linear_losses", "may_move", "operation_counts", "sparsity"),

@@ -30,10 +30,10 @@ assert len(rc.robots.planar(3).save("arm.robot.json").read_bytes()) > 100
 assert rc.load("arm.robot.json").nv == 3
 rc.robots.by_name("desk_arm").to_html("arm.html")
 try:
-    import recursa._entry, recursa._elements
-    print("extensions")
+    import recursa._entry
+    print("extension")
 except ImportError:
-    print("no extensions")
+    print("no extension")
 """
 
 
@@ -70,7 +70,7 @@ def _tried(file: Path, *, with_extensions: bool) -> str:
             done = subprocess.run(command, cwd=elsewhere, env=environment, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 return f"FAILED: {' '.join(command)[:200]}\n{done.stdout}{done.stderr}"
-        wanted = "extensions" if with_extensions else "no extensions"
+        wanted = "extension" if with_extensions else "no extension"
         return "" if done.stdout.strip() == wanted else f"FAILED: has {done.stdout.strip()}, expected {wanted}"
 
 

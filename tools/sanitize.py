@@ -29,13 +29,10 @@ TESTS = [
     "kernels/test_entries", "kernels/test_straight_in", "kernels/test_straight_in_batches",
     "kernels/test_forms_of_arguments", "kernels/test_meddling_callers", "kernels/test_calls", "kernels/test_hammer",
     "kernels/test_c_export",
-    "unit/test_xml", "unit/test_urdf", "unit/test_outline", "errors/test_xml_fuzz", "errors/test_urdf_fuzz",
-    "unit/test_quick_tuples", "unit/test_quick_records", "unit/test_constants", "unit/test_doctor",
-    "unit/test_mjcf_as_it_stands", "unit/test_robot_files",
     "physics/test_inverse_kinematics", "physics/test_goals",
 ]  # fmt: skip
 NEED_JAX = ["bridges/test_jax"]
-EXTENSIONS = ("_entry", "_elements", "_tuples")
+EXTENSIONS = ("_entry",)
 CALLS = """
 import numpy as np, recursa as rc
 arm = rc.robots.panda_like()

@@ -13,18 +13,25 @@ export function element(tag, attributes = {}, ...children) {
 
 export const button = (text, onclick, attributes = {}) => element("button", { type: "button", text, onclick, ...attributes });
 
+/** A name that breaks only after the parts of it. */
+export function named(text) {
+  const made = element("span", { class: "name" });
+  text.split(/(?<=[_.\-/:])/).forEach((part, k) => made.append(...(k ? [element("wbr")] : []), part));
+  return made;
+}
+
 /** A part of the panel that folds. */
 export function section(title, open, ...children) {
   return element("details", { open }, element("summary", { text: title }), ...children);
 }
 
-let named = 0;
+let count = 0;
 
 /** A slider with its name and its value; `told` turns a number into words. */
 export function slider(name, { min, max, step, value, told = x => x.toFixed(2), oninput }) {
-  const id = `s${named++}`, said = element("output", { for: id });
+  const id = `s${count++}`, said = element("output", { for: id });
   const input = element("input", { type: "range", id, min, max, step });
-  const row = element("div", { class: "slider" }, element("label", { for: id, text: name, title: name }), input, said);
+  const row = element("div", { class: "slider" }, element("label", { for: id }, named(name)), input, said);
   const show = x => {
     input.value = x;
     said.textContent = told(x);
@@ -40,7 +47,7 @@ export function slider(name, { min, max, step, value, told = x => x.toFixed(2), 
 export function checkbox(text, checked, onchange) {
   const box = element("input", { type: "checkbox", checked });
   box.addEventListener("change", () => onchange(box.checked));
-  return element("label", { class: "check" }, box, element("span", { text }));
+  return element("label", { class: "check" }, box, named(text));
 }
 
 /** A canvas for drawing in CSS pixels, sharp on every screen; null while it has no room. */

@@ -1,6 +1,6 @@
 // A robot on the stage: a group for the base and one for every body, placed by the robot's own kernel of poses.
-import { Color, Group, Vector3 } from "three";
-import { decoded, drawn, hinge } from "./shapes.js";
+import { Box3, Color, Group, Vector3 } from "three";
+import { decoded, drawn, hinge, rod } from "./shapes.js";
 
 const PALETTE = [
   "#3d7ab8", "#e08a2c", "#4c9a5b", "#c4504a", "#8a67b0", "#8c6d5a", "#d078b4", "#7b8794", "#b0a838", "#3aa7b5",
@@ -27,7 +27,10 @@ export class Figure {
     for (const joint of robot.joints) {
       if (joint.shown) (joint.parent < 0 ? this.base : this.bodies[joint.parent]).add(hinge(joint));
     }
+    this.struts = robot.struts.map(strut => ({ ...strut, rod: rod(strut.radius) }));
+    for (const one of this.struts) this.group.add(one.rod);
     if (ghost) this.makeGhost();
+    this.corners = [this.base, ...this.bodies].map(cornersOf);
   }
 
   makeGhost() {
@@ -48,18 +51,47 @@ export class Figure {
       body.matrix.set(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], 0, 0, 0, 1);
       body.matrixWorldNeedsUpdate = true;
     });
+    for (const { from, to, radius, rod } of this.struts) {
+      const start = this.world(from.body, from.point), along = this.world(to.body, to.point).sub(start), length = along.length();
+      rod.visible = length > radius;
+      rod.position.copy(start);
+      rod.scale.set(1, 1, length);
+      rod.quaternion.setFromUnitVectors(AHEAD, along.normalize());
+    }
   }
 
-  /** A point of a body in the world. */
+  /** A point of a body, or of the base (-1), in the world. */
   world(body, point = [0, 0, 0]) {
+    if (body < 0) return new Vector3(...point);
     const p = this.poses, o = 12 * body;
     return new Vector3(
       ...[0, 4, 8].map(i => p[o + i] * point[0] + p[o + i + 1] * point[1] + p[o + i + 2] * point[2] + p[o + i + 3]),
     );
   }
 
-  /** Points of links and centres of mass, for framing. */
-  extent() {
-    return this.robot.bodies.flatMap((body, k) => [this.world(k), this.world(k, body.com), ...body.ends.map(e => this.world(k, e))]);
+  /** Points around all that is drawn where bodies have these poses, the base left out where it is not seen. */
+  outline(poses = this.poses) {
+    const found = this.base.visible ? this.corners[0].map(point => point.clone()) : [];
+    this.corners.slice(1).forEach((corners, k) => {
+      const p = poses.subarray(12 * k, 12 * k + 12);
+      for (const { x, y, z } of corners) {
+        found.push(new Vector3(...[0, 4, 8].map(i => p[i] * x + p[i + 1] * y + p[i + 2] * z + p[i + 3])));
+      }
+    });
+    return found;
   }
+}
+
+const AHEAD = new Vector3(0, 0, 1);
+
+/** Corners of boxes around the things of a group, in its axes; a plane has no end and no corners. */
+function cornersOf(group) {
+  const found = [];
+  group.traverse(one => {
+    if (!one.isMesh || one.userData.endless) return;
+    one.geometry.computeBoundingBox();
+    const { min, max } = new Box3().copy(one.geometry.boundingBox);
+    for (const x of [min.x, max.x]) for (const y of [min.y, max.y]) for (const z of [min.z, max.z]) found.push(new Vector3(x, y, z));
+  });
+  return found;
 }

@@ -1,6 +1,9 @@
 // The robot's own dynamics: kernels written by Recursa, and steps of Runge and Kutta on the configuration manifold,
-// the same arithmetic in the same order as robot.simulate(integrator="rk4").
-import { solveInPlace } from "./linear.js";
+// the same arithmetic in the same order as robot.simulate(integrator="rk4", stops=True). A step on which a joint meets
+// its stop is cut into parts.
+import { inverseDiagonal, solveInPlace } from "./linear.js";
+import { Loops } from "./loops.js";
+import { Stops } from "./stops.js";
 
 export class Mechanics {
   constructor(robot, kernels) {
@@ -17,24 +20,29 @@ export class Mechanics {
     this.tau = new Float64Array(nv);
     this.springForce = new Float64Array(3);
     this.able = "forward" in kernels || "bias" in kernels;
+    this.stops = new Stops(robot);
+    this.loops = robot.loops && new Loops(robot, kernels);
+    this.weight = robot.bodies.reduce((sum, body) => sum + body.mass, 0) * Math.hypot(...robot.gravity);
     this.q = Float64Array.from(robot.q);
     this.v = new Float64Array(nv);
+    this.t = 0;
     this.reset();
     this.nq = nq;
   }
 
-  /** Time and the balance of energy start anew from the present state. */
+  /** A motion starts anew from the present state: stops, and the balance of energy. */
   reset() {
-    this.t = 0;
-    this.work = 0; // put in by springs and by what holds, less what damping took
+    this.work = 0; // put in by springs and by what holds, less what damping and stops took
     this.steps = 0;
     this.energyAtStart = this.able ? this.energy() : 0;
-    this.largestEnergy = 0;
+    this.largestEnergy = this.able ? this.kernels.kinetic(this.q, this.v)[0] : 0;
+    if (this.able) this.stops.begin(this.q, this.kernels.mass(this.q));
   }
 
-  set(q, v) {
+  set(q, v, t = 0) {
     this.q = Float64Array.from(q);
     this.v = v ? Float64Array.from(v) : new Float64Array(this.nv);
+    this.t = t;
     this.reset();
   }
 
@@ -43,9 +51,14 @@ export class Mechanics {
     return this.kernels.kinetic(this.q, this.v)[0] + this.gravityScale * (this.kernels.potential(this.q)[0] - stored) + stored;
   }
 
-  /** What does not balance, relative to the kinetic energy and work there were. */
+  /** The energy that there is to exchange, J: to lift the robot by its own size, or what it had in motion and work. */
+  energyScale() {
+    return Math.max(this.gravityScale * this.weight * this.robot.size, this.largestEnergy, Math.abs(this.work));
+  }
+
+  /** What does not balance, relative to the energy that there is to exchange. */
   energyDrift() {
-    const scale = Math.max(this.largestEnergy, Math.abs(this.work));
+    const scale = this.energyScale();
     return scale > 0 ? Math.abs(this.energy() - this.energyAtStart - this.work) / scale : 0;
   }
 
@@ -73,6 +86,7 @@ export class Mechanics {
       if (gravity) x -= (this.gravityScale - 1) * gravity[k];
       tau[k] = x;
     }
+    if (this.stops.on) power += this.stops.add(q, v, tau);
     return { tau, power: power + this.springPower(q, v) };
   }
 
@@ -126,6 +140,10 @@ export class Mechanics {
     if (!after.every(Number.isFinite)) return false;
     this.q = this.moved(q, u);
     this.v = after;
+    if (this.loops) {
+      this.q = this.loops.closed(this.q) ?? this.q;
+      this.v = this.loops.allowed(this.q, this.v);
+    }
     this.work += h * (p1 / 6 + p2 / 3 + p3 / 3 + p4 / 6);
     this.t += h;
     this.steps += 1;
@@ -134,7 +152,12 @@ export class Mechanics {
 
   /** Steps of length h; false as soon as one fails. */
   advance(count, h) {
-    for (let k = 0; k < count; k++) if (!this.step(h)) return false;
+    let diagonal = null; // of inv(M), which changes little within a picture
+    const yielding = () => (diagonal ??= inverseDiagonal(this.kernels.mass(this.q), this.nv));
+    for (let k = 0; k < count; k++) {
+      const parts = this.stops.on ? this.stops.parts(this.q, this.v, yielding, h) : 1;
+      for (let part = 0; part < parts; part++) if (!this.step(h / parts)) return false;
+    }
     this.largestEnergy = Math.max(this.largestEnergy, this.kernels.kinetic(this.q, this.v)[0]);
     return true;
   }
@@ -156,10 +179,17 @@ export class Mechanics {
     }
   }
 
-  /** Torques that hold the present pose, against gravity and springs. */
+  /** Torques that hold the present pose, against gravity and springs, if all joints are driven. */
   holdingTorques() {
     const springs = this.kernels.springs?.(this.q, this.zero);
     return this.kernels.gravity(this.q).map((x, k) => this.gravityScale * x + (springs ? springs[k] : 0));
+  }
+
+  /** Accelerations that joint torques cause beside those that there are without them, at rest. */
+  response(q, tau) {
+    if (!this.kernels.forward) return solveInPlace(this.kernels.mass(q), tau, this.nv) ? tau : tau.fill(NaN);
+    const none = new Float64Array(this.wrenches.length), before = this.kernels.forward(q, this.zero, this.zero, none);
+    return this.kernels.forward(q, this.zero, tau, none).map((a, k) => a - before[k]);
   }
 
   /** Jacobian (6 x nv, row by row) of the origin of a body, world axes: velocities are linear in v. */

@@ -3,7 +3,7 @@ import {
   BufferGeometry, CylinderGeometry, Group, Line, LineBasicMaterial, Matrix4, Mesh, MeshBasicMaterial,
   MeshStandardMaterial, Quaternion, SphereGeometry, Vector3,
 } from "three";
-import { principal, solveInPlace } from "./linear.js";
+import { principal } from "./linear.js";
 import { matrix } from "./shapes.js";
 
 const BALL = new SphereGeometry(1, 24, 16);
@@ -54,7 +54,7 @@ export class Overlays {
   }
 
   get size() {
-    return this.stage.size;
+    return this.figure.robot.size;
   }
 
   /** x red, y green, z blue. */
@@ -151,21 +151,19 @@ export class Overlays {
     this.group.add(line);
   }
 
-  /** J J* of the link's origin: how fast it gets with joint speeds of unit length. */
+  /** J J* of the link's origin: how fast it gets with joint speeds of unit length, of those that loops allow. */
   manipulability() {
-    const { mechanics, link } = this, nv = mechanics.nv, J = mechanics.jacobian(mechanics.q, link);
+    const { mechanics, link } = this, { nv, loops, q } = mechanics, J = mechanics.jacobian(q, link);
+    for (let i = 3; loops && i < 6; i++) J.set(loops.allowed(q, J.slice(i * nv, (i + 1) * nv)), i * nv);
     this.ellipsoid(product(J, J, nv), "#22c55e", 0.35);
   }
 
   /** J M^-1 J* of the link's origin: how it is accelerated by forces of unit length. */
   compliance() {
     const { mechanics, link } = this, nv = mechanics.nv, J = mechanics.jacobian(mechanics.q, link);
-    const M = mechanics.kernels.mass(mechanics.q), W = new Float64Array(6 * nv);
-    for (let i = 3; i < 6; i++) {
-      const row = J.slice(i * nv, (i + 1) * nv);
-      if (!solveInPlace(M, row, nv)) return;
-      W.set(row, i * nv);
-    }
+    const W = new Float64Array(6 * nv);
+    for (let i = 3; i < 6; i++) W.set(mechanics.response(mechanics.q, J.slice(i * nv, (i + 1) * nv)), i * nv);
+    if (!W.every(Number.isFinite)) return;
     this.ellipsoid(product(J, W, nv), "#a855f7", 0.35, false);
   }
 

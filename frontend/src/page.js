@@ -1,6 +1,6 @@
 // The page: a robot that can be moved, let go, pulled, and shown again as it moved.
 import { readData } from "./data.js";
-import { button, checkbox, element, section, short, slider } from "./elements.js";
+import { button, checkbox, element, named, section, short, slider } from "./elements.js";
 import { Figure } from "./figure.js";
 import { FormulaPanel } from "./formula.js";
 import { MassHeat, TorqueBars } from "./gauges.js";
@@ -16,6 +16,8 @@ import { Stage } from "./stage.js";
 
 const STEP = 1e-3; // s, of the simulation
 const LONGEST = 0.2; // s that a frame may catch up: a slow renderer does not slow the robot
+const ROUNDING = 1e-15; // of the energy that there is to exchange
+const OUTLINED = 100; // instants of a motion that have to be in the picture
 
 const KEYS = [
   ["space", "play or pause; let go or stop"], ["h", "hold"], ["r", "back to the beginning"], ["f", "see all of it"],
@@ -47,6 +49,8 @@ export class Page {
     if (data.live) this.live = follow(this, data.live);
     this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
     document.addEventListener("keydown", event => this.key(event));
+    // after a click the keys belong to the robot again; whoever comes by the tabulator keeps the focus
+    document.addEventListener("click", event => event.detail && event.target.closest("button, summary")?.blur());
     this.last = performance.now();
     const loop = now => {
       this.frame(now);
@@ -65,7 +69,7 @@ export class Page {
     const head = element(
       "header", {},
       element("div", { class: "title" }, element("h1", { text: this.data.title }), element("p", { text: this.data.subtitle })),
-      button("⤢", () => this.stage.fit(), { title: "see all of it (f)", "aria-label": "see all of it" }),
+      button("⤢", () => this.fit(), { title: "see all of it (f)", "aria-label": "see all of it" }),
       button("◐", () => this.setTheme(this.theme === "dark" ? "light" : "dark"), { title: "dark or light", "aria-label": "dark or light" }),
       button("☰", () => document.body.classList.toggle("wide"), { title: "hide or show the panel", "aria-label": "panel" }),
     );
@@ -81,7 +85,7 @@ export class Page {
 
   makeStage() {
     const { robot } = this, weight = Math.hypot(...robot.gravity), up = weight > 0 ? robot.gravity.map(x => -x / weight) : [0, 0, 1];
-    this.stage = new Stage(this.canvas, robot.size, this.data.robots.map(one => one.box), up, weight === 0);
+    this.stage = new Stage(this.canvas, robot.room, this.outline(), up, weight === 0);
     this.stage.ground(robot.floor);
     this.stage.scene.add(this.figure.group);
     if (this.ghost) this.stage.scene.add(this.ghost.group);
@@ -89,22 +93,29 @@ export class Page {
 
   makePanel() {
     const { robot, mechanics } = this;
-    this.sliders = new JointSliders(robot, this.kernels, q => this.show(q));
+    this.sliders = new JointSliders(robot, mechanics, q => this.pose(q));
     const parts = [];
     if (mechanics.able) parts.push(section("Dynamics", !this.data.formulas.length, this.dynamicsPart()));
     parts.push(section("Joints", robot.nv <= 12 && !this.data.motions.length && !this.data.formulas.length, this.sliders.node));
     parts.push(section("Show", false, this.showPart()));
     if (mechanics.able) {
-      this.bars = new TorqueBars(robot);
+      this.bars = new TorqueBars(robot, mechanics, () => (this.moved = true));
       this.heat = new MassHeat(robot);
       parts.push(section("Torques that hold this pose", false, this.bars.node));
       parts.push(section("Mass matrix", false, this.heat.node));
     }
     const help = element("dl", {}, ...KEYS.flatMap(([key, what]) => [element("dt", { text: key }), element("dd", { text: what })]));
-    parts.push(section("Help", false, element("p", { class: "hint", text: "Turn with the left button or a finger, move with the right button or two fingers, zoom with the wheel. Take a link to pull it by a spring; with Shift the view turns instead." }), help));
+    parts.push(section("Help", false, element("p", { class: "hint", text: "Turn with the left button or a finger, move with the right button or two fingers, zoom with the wheel. Take a link to pull it by a spring; with Shift the view turns instead." }), element("p", { class: "hint", text: "Joints stop at their limits. Links touch neither each other nor the ground." }), help));
+    if (this.data.missing.length) parts.push(section(`Meshes that are not shown (${this.data.missing.length})`, false, this.missingPart()));
     for (const note of this.data.notes) parts.push(element("p", { class: "hint", text: note }));
     this.panel.append(...parts);
     for (const one of this.panel.querySelectorAll("details")) one.addEventListener("toggle", () => (this.moved = true));
+  }
+
+  missingPart() {
+    return element("dl", { class: "missing" }, ...this.data.missing.flatMap(([link, mesh, why]) => [
+      element("dt", {}, named(link)), element("dd", {}, named(mesh), ...(why ? [`: ${why}`] : [])),
+    ]));
   }
 
   dynamicsPart() {
@@ -124,10 +135,11 @@ export class Page {
       oninput: x => this.tune(() => (mechanics.extraDamping = most * x * x * x)),
     });
     const dials = Math.hypot(...this.robot.gravity) ? [gravity.row, damping.row] : [damping.row];
+    if (mechanics.stops.on) dials.push(checkbox("Stops at joint limits", true, on => this.tune(() => (mechanics.stops.on = on))));
     return element("div", {}, element("div", { class: "buttons" }, this.go, this.keep, this.back), ...dials, this.said);
   }
 
-  /** A law changed: the balance of energy begins anew. */
+  /** A law changed: the balance of energy begins anew, and stops stand where they can. */
   tune(change) {
     change();
     this.mechanics.reset();
@@ -158,7 +170,7 @@ export class Page {
     this.motions = records.map(one => new Motion(one, this.allKernels[one.robot], this.data.robots[one.robot].flat));
     this.plots = panels.map(panel => {
       const drawn = this.motions.filter((m, k) => !k || panel.series in m.series);
-      return new Plot(panel, drawn, t => this.playback.seek(t, true));
+      return new Plot(panel, drawn, t => this.playback.seek(t, true), (name, on) => this.plots.forEach(one => one.toggleName(name, on)));
     });
     this.playback = new Playback(this.motions, t => this.replay(t));
     this.footer.append(this.playback.node);
@@ -168,6 +180,8 @@ export class Page {
       this.curves.append(element("p", { class: "hint", text: `Solid, with thick lines: this run, of ${own}. Ghost, with thin dotted lines: the other, of ${other}.` }));
     }
     this.panel.prepend(this.curves);
+    const all = this.outline();
+    if (!this.data.live || !this.stage.seen(all).inside) this.stage.fit(all);
     if (this.data.live) this.playback.toggle(true);
   }
 
@@ -176,6 +190,21 @@ export class Page {
     this.curves?.remove();
     this.playback?.node.remove();
     this.curves = this.playback = this.plots = undefined;
+    this.motions = [];
+  }
+
+  /** Points around all that is drawn, now and throughout the motions that are shown. */
+  outline() {
+    const figures = [this.figure, ...(this.ghost ? [this.ghost] : [])], found = figures.flatMap(one => one.outline());
+    this.motions.forEach((motion, which) => {
+      const figure = figures[which] ?? this.figure, stride = Math.max(1, (motion.count - 1) / OUTLINED);
+      for (let k = 0; k < motion.count; k += stride) found.push(...figure.outline(figure.kernels.poses(motion.row("q", Math.round(k)))));
+    });
+    return found;
+  }
+
+  fit() {
+    this.stage.fit(this.outline());
   }
 
   setTheme(name) {
@@ -187,17 +216,27 @@ export class Page {
 
   // ---- what can be done ---------------------------------------------------------------------------------------------
 
-  /** A configuration, from a slider or from a program. */
+  /** A configuration, from a program. */
   show(q) {
     this.stop();
     this.mechanics.set(q);
+    this.stage.follow(this.figure.outline(this.kernels.poses(this.mechanics.q)));
+    this.posed = false;
     this.moved = true;
+  }
+
+  /** A configuration, from a slider. */
+  pose(q) {
+    this.playback?.toggle(false);
+    this.show(q);
+    this.posed = true;
   }
 
   replay(t) {
     this.stop();
     const { q, v } = this.motions[0].at(t);
-    this.mechanics.set(q, v);
+    this.mechanics.set(q, v, t);
+    this.posed = false;
     if (this.ghost) this.ghost.show(this.motions[1].at(t).q);
     this.moved = true;
   }
@@ -208,6 +247,7 @@ export class Page {
     this.mechanics.hold(false);
     this.mechanics.reset();
     this.simulating = on;
+    this.posed = false;
     this.waiting = 0;
     this.label();
   }
@@ -239,10 +279,12 @@ export class Page {
   }
 
   key(event) {
-    if (event.target.matches("input, select, textarea, button, summary") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const { target } = event; // sliders have no use for these keys, and buttons none but space
+    if (target.matches("input:not([type=range]):not([type=checkbox]), select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === " " && target.matches("button, summary, [type=checkbox]")) return;
     const actions = {
       " ": () => (this.playback && !this.simulating ? this.playback.toggle() : this.letGo(!this.simulating)),
-      h: () => this.hold(), r: () => this.restart(), f: () => this.stage.fit(),
+      h: () => this.hold(), r: () => this.restart(), f: () => this.fit(),
       ",": () => this.playback?.step(-1), ".": () => this.playback?.step(1),
     };
     if (!(event.key in actions)) return;
@@ -274,6 +316,8 @@ export class Page {
       return;
     }
     this.badge.textContent = "";
+    this.playback?.tell(this.mechanics.t);
+    this.stage.follow(this.figure.outline(this.kernels.poses(this.mechanics.q)));
     this.moved = true;
   }
 
@@ -283,18 +327,20 @@ export class Page {
     this.figure.show(mechanics.q);
     this.overlays.update();
     this.pull.update();
-    if (!this.sliders.node.contains(document.activeElement) && this.open(this.sliders.node)) this.sliders.follow(mechanics.q);
+    if (!this.posed && this.open(this.sliders.node)) this.sliders.follow(mechanics.q);
     if (mechanics.able) this.refreshDynamics();
     this.plots?.forEach(one => one.draw(this.playback.t));
     this.stage.changed();
   }
 
   refreshDynamics() {
-    const { mechanics } = this, drift = mechanics.energyDrift();
-    const time = this.simulating || mechanics.t ? `t ${mechanics.t.toFixed(2)} s · ` : "";
-    const balance = mechanics.steps ? ` · energy balance to ${drift.toExponential(0)}` : "";
-    this.said.textContent = `${time}energy ${short(mechanics.energy())} J${balance}`;
-    if (this.open(this.bars.node)) this.bars.show(mechanics.holdingTorques());
+    const { mechanics } = this;
+    const time = !this.playback && (this.simulating || mechanics.t) ? `t ${mechanics.t.toFixed(2)} s · ` : "";
+    const scale = mechanics.energyScale(), energy = mechanics.energy();
+    const balance = mechanics.steps ? ` · balanced to ${Math.max(mechanics.energyDrift(), ROUNDING).toExponential(0)} of ${short(scale)}\u00a0J` : "";
+    const beyond = mechanics.stops.on && mechanics.stops.beyond.length ? ` · beyond its limit at the start, and stopped there: ${mechanics.stops.beyond.join(", ")}` : "";
+    this.said.textContent = `${time}energy ${short(Math.abs(energy) < 10 * ROUNDING * scale ? 0 : energy)} J${balance}${beyond}`;
+    if (this.open(this.bars.node)) this.bars.update();
     if (this.open(this.heat.node)) this.heat.show(mechanics.kernels.mass(mechanics.q));
   }
 

@@ -51,8 +51,13 @@ export class Playback {
     if (pause) this.toggle(false);
     this.t = Math.min(Math.max(t, this.start), this.end);
     this.slider.value = this.t;
-    this.clock.textContent = `${this.t.toFixed(3)} s`;
+    this.tell(this.t);
     this.show(this.t);
+  }
+
+  /** The one clock of the page: the time of the motion, or of what is simulated from there. */
+  tell(t) {
+    this.clock.textContent = `${t.toFixed(3)} s`;
   }
 
   /** So many seconds later on the clock on the wall. */

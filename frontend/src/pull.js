@@ -8,7 +8,7 @@ export class Pull {
     this.plane = new Plane();
     const paint = { color: "#a855f7", depthTest: false };
     this.line = new Line(new BufferGeometry().setFromPoints([new Vector3(), new Vector3()]), new LineBasicMaterial(paint));
-    this.knob = new Mesh(new SphereGeometry(0.012 * stage.size, 20, 12), new MeshBasicMaterial(paint));
+    this.knob = new Mesh(new SphereGeometry(0.012 * figure.robot.size, 20, 12), new MeshBasicMaterial(paint));
     for (const one of [this.line, this.knob]) {
       one.visible = false;
       one.frustumCulled = false;

@@ -67,8 +67,17 @@ export function drawn(shape, meshes, paint) {
     const side = shape.kind === "mesh" || shape.kind === "plane" ? DoubleSide : undefined;
     const thing = new Mesh(geometry, material(colour ?? paint, side === undefined ? {} : { side }));
     thing.castShadow = thing.receiveShadow = true;
+    thing.userData.endless = shape.kind === "plane";
     return thing;
   });
+}
+
+/** A rod of unit length along z, which is stretched from one point to another. */
+export function rod(radius) {
+  const geometry = alongZ(new CylinderGeometry(radius, radius, 1, 20)).translate(0, 0, 0.5);
+  const thing = new Mesh(geometry, material([0.62, 0.65, 0.7], { metalness: 0.4 }));
+  thing.castShadow = thing.receiveShadow = true;
+  return thing;
 }
 
 /** What a joint looks like where links have no shapes of their own: a hinge, a slide, a ball. */

@@ -11,10 +11,11 @@ const THEMES = {
 };
 
 const SEEN = 0.86; // of the picture is for the robot
+const EDGE = 0.92; // of the picture, beyond which something that moves has left it
 
 export class Stage {
-  /** boxes: corners, lowest and highest, of what has to be seen. */
-  constructor(canvas, size, boxes, up, weightless) {
+  /** points: what has to be seen at first. */
+  constructor(canvas, size, points, up, weightless) {
     this.canvas = canvas;
     this.size = size;
     this.renderer = new WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
@@ -23,16 +24,17 @@ export class Stage {
     this.renderer.shadowMap.type = PCFSoftShadowMap;
     this.scene = new Scene();
     this.up = new Vector3(...up);
-    this.camera = new PerspectiveCamera(38, 1, 0.01 * size, 100 * size);
+    this.camera = new PerspectiveCamera(38, 1, 2e-3 * size, 100 * size);
     this.camera.up.copy(this.up);
-    this.room = new Box3().setFromPoints(boxes.flat().map(corner => new Vector3(...corner)));
-    this.home = this.room.getCenter(new Vector3());
+    this.points = points;
+    this.home = new Box3().setFromPoints(points).getCenter(new Vector3());
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = false;
     this.controls.zoomToCursor = true;
-    this.controls.minDistance = 0.05 * size;
+    this.controls.minDistance = 0.01 * size;
     this.controls.maxDistance = 20 * size;
     this.controls.addEventListener("change", () => this.changed());
+    this.controls.addEventListener("start", () => (this.fitted = this.following = false));
     canvas.addEventListener("keydown", event => this.key(event));
     this.makeLights();
     this.makeGround(weightless);
@@ -101,23 +103,56 @@ export class Stage {
     this.changed();
   }
 
-  /** Look at the whole robot, from so near that every corner of its room is just seen. */
-  fit() {
+  /** Look at all the points from the usual side, from so near that every one is just seen. */
+  fit(points = this.points) {
+    this.points = points;
     const away = this.sideways().addScaledVector(this.up, Math.abs(this.up.z) > 0.7 ? 0.55 : 0.12).normalize();
     const across = new Vector3().crossVectors(this.up, away).normalize(), above = new Vector3().crossVectors(away, across);
     const high = SEEN * Math.tan(this.camera.fov * Math.PI / 360), wide = high * this.camera.aspect;
-    const { min, max } = this.room;
-    let distance = 0.3 * this.size;
-    for (const x of [min.x, max.x]) {
-      for (const y of [min.y, max.y]) {
-        for (const z of [min.z, max.z]) {
-          const corner = new Vector3(x, y, z).sub(this.home), near = corner.dot(away);
-          distance = Math.max(distance, near + Math.abs(corner.dot(across)) / wide, near + Math.abs(corner.dot(above)) / high);
-        }
+    // Along each direction: the planes through the eye that touch the points from both sides meet where the eye has to be.
+    const sides = [[across, wide], [above, high]].map(([direction, slope]) => {
+      let low = Infinity, most = -Infinity;
+      for (const point of points) {
+        const at = point.dot(direction), near = slope * point.dot(away);
+        low = Math.min(low, at - near);
+        most = Math.max(most, at + near);
       }
-    }
-    this.controls.target.copy(this.home);
-    this.camera.position.copy(this.home).addScaledVector(away, distance);
+      return { middle: (most + low) / 2, distance: (most - low) / (2 * slope) };
+    });
+    const nearest = Math.max(...points.map(point => point.dot(away)));
+    const middle = new Box3().setFromPoints(points).getCenter(new Vector3()).dot(away);
+    const distance = Math.max(...sides.map(one => one.distance), nearest + 0.1 * this.size);
+    const eye = across.clone().multiplyScalar(sides[0].middle).addScaledVector(above, sides[1].middle);
+    this.controls.target.copy(eye).addScaledVector(away, middle);
+    this.camera.position.copy(eye).addScaledVector(away, distance);
+    this.fitted = this.following = true;
+    this.controls.maxDistance = Math.max(20 * this.size, 2 * (distance - middle));
+    this.controls.update();
+    this.changed();
+  }
+
+  /** Of points the lowest and the highest place in the picture, -1 to 1 across and up; and how far away they are. */
+  seen(points) {
+    this.camera.updateMatrixWorld();
+    const box = new Box3().setFromPoints(points.map(point => point.clone().project(this.camera)));
+    return { box, inside: box.min.x > -EDGE && box.max.x < EDGE && box.min.y > -EDGE && box.max.y < EDGE && box.max.z < 1 };
+  }
+
+  /** Go after something that is about to leave the picture, unless it was not all in it since the view was turned. */
+  follow(points) {
+    const { box, inside } = this.seen(points);
+    if (inside) this.following = true;
+    if (inside || !this.following) return;
+    const middle = new Box3().setFromPoints(points).getCenter(new Vector3()), ahead = this.camera.getWorldDirection(new Vector3());
+    const depth = Math.max(middle.clone().sub(this.camera.position).dot(ahead), 0.1 * this.size);
+    const back = Math.max((box.max.x - box.min.x) / 2, (box.max.y - box.min.y) / 2, 0.9) / 0.9 - 1;
+    const over = (low, high) => (high - low > 2 * EDGE ? (low + high) / 2 : Math.max(high - EDGE, 0) + Math.min(low + EDGE, 0));
+    const high = depth * Math.tan(this.camera.fov * Math.PI / 360);
+    const right = new Vector3().setFromMatrixColumn(this.camera.matrixWorld, 0), above = new Vector3().setFromMatrixColumn(this.camera.matrixWorld, 1);
+    const shift = right.multiplyScalar(over(box.min.x, box.max.x) * high * this.camera.aspect).addScaledVector(above, over(box.min.y, box.max.y) * high);
+    if (!Number.isFinite(shift.lengthSq() + back)) return this.fit(points);
+    this.controls.target.add(shift);
+    this.camera.position.add(shift).addScaledVector(ahead, -depth * Math.min(back, 1));
     this.controls.update();
     this.changed();
   }
@@ -138,6 +173,7 @@ export class Stage {
     } else return;
     event.preventDefault();
     event.stopPropagation();
+    this.fitted = this.following = false;
     this.controls.update();
     this.changed();
   }
@@ -148,8 +184,7 @@ export class Stage {
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
-    if (!this.sized) this.fit();
-    this.sized = true;
+    if (this.fitted) this.fit();
     this.changed();
   }
 

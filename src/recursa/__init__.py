@@ -21,6 +21,7 @@ from recursa import operational as operational
 from recursa import robots as robots
 from recursa.book.augmented_links import AugmentedLinks as AugmentedLinks
 from recursa.constraints.factors import DelassusFactors as DelassusFactors
+from recursa.constraints.impacts import Impact as Impact
 from recursa.constraints.mobility import Mobility as Mobility
 from recursa.counts.counting import count as count
 from recursa.diagonal.curvature import Flatness as Flatness

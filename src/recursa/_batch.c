@@ -49,8 +49,8 @@ static int read_batch(const Entry *self, PyObject *const *args, Batch *batch)
         if (!PyArray_CheckExact((PyObject *)array) || !fits(array, batch, input->ndim, input->dims))
             return 0;
         batch->in[i] = PyArray_DATA(array);
-        if (!quaternions_are_sound(input, batch->in[i], batch->states))
-            return 0;
+        if (!quaternions_are_sound(input, batch->in[i], batch->states) || is_doubtful(input, batch->in[i]))
+            return 0; /* of doubts the first state tells */
     }
     return 1;
 }

@@ -195,22 +195,21 @@ static int is_guarded(const Entry *self, const double *const *in)
     return 1;
 }
 
-/* Fills the result; 0 where it is not finite. */
+/* Fills the result; 0 where what the kernel computes is not finite. */
 static int fill(const Entry *self, const double *const *in, double *out)
 {
     call(self, in, out);
     return all_finite(out, self->count);
 }
 
-/* Inverts, if it is for that; the rank. */
-static int finish(const Entry *self, double *out)
+/* The pseudo-inverse of B B*, where the kernel computes B; its rank, or -1 where B is not finite. */
+static int invert(const Entry *self, const double *const *in, double *out)
 {
-    int size = (int)self->dims[self->ndim - 1];
-    if (self->scale == NULL)
-        return size;
-    double matrix[MAX_SMALL * MAX_SMALL];
-    memcpy(matrix, out, (size_t)self->count * sizeof(double));
-    return small_pseudo_inverse(size, matrix, self->scale, self->limit, out);
+    const npy_intp rows = self->dims[0];
+    call(self, in, self->factor);
+    if (!all_finite(self->factor, rows * self->columns))
+        return -1;
+    return small_pseudo_inverse((int)rows, self->columns, self->factor, self->scale, self->limit, out);
 }
 
 static int set_rank(PyObject *result, int rank)
@@ -231,16 +230,14 @@ PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count,
     if (result == NULL)
         return NULL;
     PyArrayObject *array = (PyArrayObject *)result;
+    int rank = (int)self->dims[0];
     if (!read_arguments(self, args, in) || (given != NULL && !can_take(self, array, in)) || !is_guarded(self, in) ||
-        !fill(self, in, PyArray_DATA(array))) {
+        (self->scale != NULL ? (rank = invert(self, in, PyArray_DATA(array))) < 0 : !fill(self, in, PyArray_DATA(array)))) {
         Py_DECREF(result);
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
     }
-    if (self->ranked != NULL) {
-        int rank = finish(self, PyArray_DATA(array));
-        if (given == NULL && set_rank(result, rank) < 0)
-            Py_CLEAR(result);
-    }
+    if (self->ranked != NULL && given == NULL && set_rank(result, rank) < 0)
+        Py_CLEAR(result);
     return result;
 }
 

@@ -7,6 +7,7 @@
 #define PY_ARRAY_UNIQUE_SYMBOL recursa_entry_array_api
 #include <Python.h>
 #include <numpy/arrayobject.h>
+#include <math.h>
 #include <stdint.h>
 
 #define MAX_QUATERNIONS 16
@@ -25,6 +26,7 @@ typedef struct {
     PyObject *neutral; /* NULL, or an array: what joints that are not named have */
     int quaternions;
     npy_intp starts[MAX_QUATERNIONS];
+    PyObject *bounds;  /* NULL, or an array: numbers beyond these, which Python may change, are for the general way to look at */
     PyObject *wrench;  /* NULL, or the class of wrenches */
     PyObject *entries; /* NULL, or a dictionary that may hold the entry for the poses of all links */
     PyObject *poses;   /* under this key */
@@ -60,8 +62,10 @@ struct Entry {
     PyObject *kept[2]; /* the last results, to be handed out again once nobody else has them */
     int flags;         /* theirs */
     PyObject *ranked;  /* NULL, or the class of results that have a rank */
-    double *scale;     /* NULL, or these results are pseudo-inverses, scaled so to judge the rank */
+    double *scale;     /* NULL, or results are pseudo-inverses of B B*, whose rows are scaled so to judge the rank */
     double limit;      /* against this */
+    double *factor;    /* B, the result of the kernel */
+    npy_intp columns;  /* of it */
     Entry *guard;      /* NULL, or an entry whose results have to be positive, or this one declines */
     int guarded[MAX_INPUTS]; /* which inputs it has */
     double *margins;   /* its results */
@@ -98,13 +102,27 @@ const double *input_read(const Input *self, PyObject *given, double *room, const
 /* Whether every quaternion has unit length to the tolerance; nan has not, and the general way lets it through. */
 int input_is_sound(const Input *self, const double *numbers);
 
+/* Whether a number lies beyond its bound; nan does not. */
+static inline int is_doubtful(const Input *self, const double *numbers)
+{
+    if (self->bounds == NULL)
+        return 0;
+    const double *bounds = PyArray_DATA((PyArrayObject *)self->bounds);
+    for (npy_intp i = 0; i < self->size; i++)
+        if (fabs(numbers[i]) > bounds[i])
+            return 1;
+    return 0;
+}
+
 /* The numbers of an argument: where they are, or in ``room``. NULL as of ``input_read``. */
 static inline const double *input_numbers(const Input *self, PyObject *given, double *room, const State *state)
 {
     const double *numbers = PyArray_CheckExact(given) ? plain_data(self, given) : NULL;
     if (numbers == NULL)
         numbers = input_read(self, given, room, state);
-    return self->quaternions == 0 || numbers == NULL || input_is_sound(self, numbers) ? numbers : NULL;
+    if (numbers == NULL || (self->quaternions > 0 && !input_is_sound(self, numbers)) || is_doubtful(self, numbers))
+        return NULL;
+    return numbers;
 }
 
 /* The product of sizes, which are not negative, as long as so many numbers fit into memory; -1 else. */

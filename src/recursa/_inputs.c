@@ -292,6 +292,11 @@ static int is_sound(const Input *self)
         if (PyArray_TYPE(array) != NPY_DOUBLE || PyArray_SIZE(array) != self->size || !PyArray_ISCARRAY_RO(array))
             return 0;
     }
+    if (self->bounds != NULL) {
+        PyArrayObject *array = (PyArrayObject *)self->bounds;
+        if (PyArray_TYPE(array) != NPY_DOUBLE || PyArray_SIZE(array) != self->size || !PyArray_ISCARRAY_RO(array))
+            return 0;
+    }
     if (self->places != NULL && (self->wrench == NULL) == (self->neutral == NULL))
         return 0;
     return self->places == NULL || places_fit(self);
@@ -299,11 +304,12 @@ static int is_sound(const Input *self)
 
 static PyObject *input_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *words[] = {"shape", "places", "neutral", "quaternions", "wrench", "entries", "poses", NULL};
+    static char *words[] = {"shape", "places", "neutral", "quaternions", "wrench", "entries", "poses", "bounds", NULL};
     PyObject *shape, *places = NULL, *neutral = NULL, *starts = NULL, *wrench = NULL, *entries = NULL, *poses = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|O!O!O!O!O!O", words, &PyTuple_Type, &shape, &PyDict_Type, &places,
+    PyObject *bounds = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|O!O!O!O!O!OO!", words, &PyTuple_Type, &shape, &PyDict_Type, &places,
                                      &PyArray_Type, &neutral, &PyTuple_Type, &starts, &PyType_Type, &wrench,
-                                     &PyDict_Type, &entries, &poses))
+                                     &PyDict_Type, &entries, &poses, &PyArray_Type, &bounds))
         return NULL;
     Input *self = (Input *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -313,6 +319,7 @@ static PyObject *input_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->wrench = Py_XNewRef(wrench);
     self->entries = Py_XNewRef(entries);
     self->poses = entries == NULL ? NULL : Py_XNewRef(poses);
+    self->bounds = Py_XNewRef(bounds);
     if (!read_shape(self, shape) || (starts != NULL && !read_starts(self, starts)) || !is_sound(self)) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_ValueError, "an input needs one or two sizes, and places and quaternions within them");
@@ -330,6 +337,7 @@ static int input_traverse(Input *self, visitproc visit, void *arg)
     Py_VISIT(self->wrench);
     Py_VISIT(self->entries);
     Py_VISIT(self->poses);
+    Py_VISIT(self->bounds);
     return 0;
 }
 
@@ -342,12 +350,13 @@ static void input_dealloc(Input *self)
     Py_XDECREF(self->wrench);
     Py_XDECREF(self->entries);
     Py_XDECREF(self->poses);
+    Py_XDECREF(self->bounds);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
 PyTypeObject InputType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "recursa._entry.Input",
-    .tp_doc = "Input(shape, places, neutral, quaternions, wrench, entries, poses): how an argument of one state is "
+    .tp_doc = "Input(shape, places, neutral, quaternions, wrench, entries, poses, bounds): how an argument of one state is "
               "read; see _entry.h.",
     .tp_basicsize = sizeof(Input),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,

@@ -90,18 +90,43 @@ static void without(const Levels *of, npy_intp width, npy_intp m, double *vector
     }
 }
 
+/* Of the rows of the basis from ``a`` on, the largest is exchanged with the first, in every lane; its square is left in
+ * ``size``. Of equal ones the first stays. */
+static void largest_first(const Levels *of, npy_intp width, npy_intp a, npy_intp m, double *size)
+{
+    npy_intp chosen[MAX_LANES];
+    double square[MAX_LANES];
+    for (npy_intp b = a; b < m; b++) {
+        dot(width, of->nv, AT(of->basis, b * of->nv), AT(of->basis, b * of->nv), square);
+        LANES if (b == a || square[l] > size[l]) {
+            size[l] = square[l];
+            chosen[l] = b;
+        }
+    }
+    LANES if (chosen[l] != a) for (npy_intp i = 0; i < of->nv; i++) {
+        double *first = AT(of->basis, a * of->nv + i) + l, *other = AT(of->basis, chosen[l] * of->nv + i) + l, kept = *first;
+        *first = *other;
+        *other = kept;
+    }
+}
+
 /* "_basis" of the first m rows, as far as they are free. */
 static void make_basis(const Levels *of, npy_intp width, npy_intp m, const double *rows)
 {
-    double size[MAX_LANES];
+    double size[MAX_LANES], share[MAX_LANES];
     freed(of, width, m, rows, of->basis);
     for (npy_intp a = 0; a < m; a++) {
         double *unit = AT(of->basis, a * of->nv);
-        without(of, width, a, unit);
-        dot(width, of->nv, unit, unit, size);
+        largest_first(of, width, a, m, size);
         LANES size[l] = 1.0 / sqrt(size[l] + of->smallest_row);
         for (npy_intp i = 0; i < of->nv; i++)
             LANES AT(unit, i)[l] *= size[l];
+        for (npy_intp b = a + 1; b < m; b++) {
+            double *row = AT(of->basis, b * of->nv);
+            dot(width, of->nv, unit, row, share);
+            for (npy_intp i = 0; i < of->nv; i++)
+                LANES AT(row, i)[l] -= share[l] * AT(unit, i)[l];
+        }
     }
 }
 

@@ -107,21 +107,9 @@ static void entry_dealloc(Entry *self)
     Py_XDECREF(self->kept[1]);
     PyMem_Free(self->margins);
     PyMem_Free(self->scale);
+    PyMem_Free(self->factor);
     PyMem_Free(self->room);
     Py_TYPE(self)->tp_free((PyObject *)self);
-}
-
-static int read_scale(Entry *self, PyObject *scale)
-{
-    if (scale == Py_None)
-        return 1;
-    npy_intp size = self->dims[0];
-    if (size != self->dims[1] || size > MAX_SMALL || !PyTuple_Check(scale) || PyTuple_GET_SIZE(scale) != size)
-        return 0;
-    self->scale = PyMem_Calloc((size_t)size + 1, sizeof(double));
-    for (npy_intp i = 0; self->scale != NULL && i < size; i++)
-        self->scale[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(scale, i));
-    return self->scale != NULL;
 }
 
 static double *copied(const double *numbers, npy_intp count)
@@ -132,12 +120,32 @@ static double *copied(const double *numbers, npy_intp count)
     return copy;
 }
 
+/* The results of a kernel are factors from now on, of which pseudo-inverses are made; 0 if they cannot be. */
+static int read_scale(Entry *self, PyObject *scale)
+{
+    if (scale == Py_None)
+        return self->dims[0] == self->dims[1];
+    const npy_intp rows = self->dims[0];
+    if (rows > MAX_SMALL || !PyTuple_Check(scale) || PyTuple_GET_SIZE(scale) != rows)
+        return 0;
+    self->scale = copied(NULL, rows);
+    self->factor = copied(NULL, self->count);
+    for (npy_intp i = 0; self->scale != NULL && i < rows; i++)
+        self->scale[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(scale, i));
+    self->columns = self->dims[1];
+    self->dims[1] = rows;
+    self->count = rows * rows;
+    return self->scale != NULL && self->factor != NULL;
+}
+
 /* Gives a twin what makes an entry one of its kind; 0 if there is no memory. */
 static int copy_kind(Entry *twin, const Entry *self)
 {
     twin->ranked = Py_XNewRef(self->ranked);
     twin->limit = self->limit;
-    if (self->scale != NULL && (twin->scale = copied(self->scale, self->dims[0])) == NULL)
+    twin->columns = self->columns;
+    if (self->scale != NULL && ((twin->scale = copied(self->scale, self->dims[0])) == NULL ||
+                                (twin->factor = copied(NULL, self->dims[0] * self->columns)) == NULL))
         return 0;
     twin->guard = (Entry *)Py_XNewRef((PyObject *)self->guard);
     memcpy(twin->guarded, self->guarded, sizeof twin->guarded);
@@ -185,7 +193,7 @@ static PyObject *sound(Entry *twin, int is_sound, const char *message)
     return (PyObject *)twin;
 }
 
-/* The same with results of another class, which have a rank; and, with a scale, their pseudo-inverses. */
+/* The same with results of another class, which have a rank; with a scale they are pseudo-inverses of B B*, B what the kernel computes. */
 static PyObject *entry_ranked(PyObject *object, PyObject *args)
 {
     const Entry *self = (Entry *)object;
@@ -199,7 +207,7 @@ static PyObject *entry_ranked(PyObject *object, PyObject *args)
     Py_XSETREF(twin->ranked, Py_NewRef(class));
     twin->limit = limit;
     int fits = self->scale == NULL && self->ndim == 2 && PyType_IsSubtype((PyTypeObject *)class, &PyArray_Type) && read_scale(twin, scale);
-    return sound(twin, fits, "only square matrices, not too large, have a rank");
+    return sound(twin, fits, "only square matrices, and factors of a few rows, have a rank");
 }
 
 /* Different whole numbers below a bound, as many as there are inputs of an entry. */

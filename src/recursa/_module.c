@@ -4,30 +4,31 @@
 #include "_pseudo_inverse.h"
 #include "_singular.h"
 
-/* pseudo_inverses(matrices, scale, limit, result, ranks): for rows of matrices, all arrays contiguous. */
+/* pseudo_inverses(factors (B, m, n), scale (m), limit, result (B, m, m), ranks (B)): all arrays contiguous; factors are overwritten. */
 static PyObject *pseudo_inverses(PyObject *self, PyObject *args)
 {
-    PyArrayObject *matrices, *scale, *result, *ranks;
+    PyArrayObject *factors, *scale, *result, *ranks;
     double limit;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!O!dO!O!", &PyArray_Type, &matrices, &PyArray_Type, &scale, &limit, &PyArray_Type,
+    if (!PyArg_ParseTuple(args, "O!O!dO!O!", &PyArray_Type, &factors, &PyArray_Type, &scale, &limit, &PyArray_Type,
                           &result, &PyArray_Type, &ranks))
         return NULL;
-    npy_intp size = PyArray_SIZE(scale), count = PyArray_SIZE(ranks);
-    int sound = size <= MAX_SMALL && PyArray_SIZE(matrices) == count * size * size &&
-                PyArray_SIZE(result) == count * size * size && PyArray_TYPE(ranks) == NPY_INT64;
-    PyArrayObject *const doubles[] = {matrices, scale, result};
+    const npy_intp m = PyArray_SIZE(scale), count = PyArray_SIZE(ranks);
+    int sound = m <= MAX_SMALL && PyArray_NDIM(factors) == 3 && PyArray_DIM(factors, 0) == count &&
+                PyArray_DIM(factors, 1) == m && PyArray_SIZE(result) == count * m * m && PyArray_TYPE(ranks) == NPY_INT64;
+    PyArrayObject *const doubles[] = {factors, scale, result};
     for (int i = 0; i < 3; i++)
         sound = sound && PyArray_TYPE(doubles[i]) == NPY_DOUBLE && PyArray_ISCARRAY_RO(doubles[i]);
-    if (!sound || !PyArray_ISCARRAY(result) || !PyArray_ISCARRAY(ranks)) {
+    if (!sound || !PyArray_ISCARRAY(factors) || !PyArray_ISCARRAY(result) || !PyArray_ISCARRAY(ranks)) {
         PyErr_SetString(PyExc_ValueError, "pseudo_inverses needs contiguous arrays of small matrices, scales and ranks");
         return NULL;
     }
-    const double *from = PyArray_DATA(matrices), *scales = PyArray_DATA(scale);
-    double *to = PyArray_DATA(result);
+    const npy_intp n = PyArray_DIM(factors, 2);
+    const double *scales = PyArray_DATA(scale);
+    double *from = PyArray_DATA(factors), *to = PyArray_DATA(result);
     npy_int64 *rank = PyArray_DATA(ranks);
     for (npy_intp i = 0; i < count; i++)
-        rank[i] = small_pseudo_inverse((int)size, from + i * size * size, scales, limit, to + i * size * size);
+        rank[i] = small_pseudo_inverse((int)m, n, from + i * m * n, scales, limit, to + i * m * m);
     Py_RETURN_NONE;
 }
 
@@ -49,10 +50,10 @@ static PyMethodDef functions[] = {{"pseudo_inverses", pseudo_inverses, METH_VARA
                                   {"choose", choose, METH_O, "How things are compiled from now on, as a number."},
                                   {"turned_rows", turned_rows, METH_VARARGS, "Rows of small matrices made orthogonal."},
                                   {"pieces", PATH(path_pieces), METH_FASTCALL, "Polynomials between joins."},
-                                  {"beyond", PATH(path_beyond), METH_FASTCALL, "How far rows are outside of limits."},
+                                  {"limit_rows", PATH(path_limit_rows), METH_FASTCALL, "Limits along paths as rows."},
+                                  {"passes", PATH(path_passes), METH_FASTCALL, "Controllable sets and the fastest way."},
                                   {"missed", PATH(path_missed), METH_FASTCALL, "What cubics miss of limits."},
                                   {"switches", PATH(path_switches), METH_FASTCALL, "A motion with switches inside intervals."},
-                                  {"call", PATH(path_call), METH_FASTCALL, "Compiled functions of arrays."},
                                   {"xla_handler", xla_handler, METH_O, "Kernels as foreign functions of XLA."},
                                   {NULL, NULL, 0, NULL}};
 /* Types, names and the setting are static, and entries guard their scratch by the interpreter's lock: one interpreter, which

@@ -1,5 +1,5 @@
-/* Loops of trajectories and of the timing of paths that NumPy would make many arrays for. The clear forms, which say why, are
- * Pieces in trajectories/curves.py, missed in paths/rows.py and switched in paths/switches.py; sums are in the same order. */
+/* Loops of trajectories and of the timing of paths. paths/passes.py, rows.py and switches.py say what they compute and why;
+ * tests/path_oracles.py has the same in NumPy. */
 #define NO_IMPORT_ARRAY
 #include "_entry.h"
 #include "_paths.h"
@@ -98,28 +98,234 @@ PyObject *path_pieces(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-/* beyond(q (N, n), low (n), high (n)): by how much the rows are outside at most; -inf if there are none. */
-PyObject *path_beyond(PyObject *module, PyObject *const *args, Py_ssize_t count)
+/* ---- limits as rows ---- */
+
+/* The Bernstein coefficients of a cubic that has some values at the nodes, written every ``apart`` numbers with a sign. */
+static inline void coefficients(const double *matrix, npy_intp nodes, const double *values, double sign, double plus, double *to)
 {
-    void *data[3];
-    npy_intp sizes[3];
+    for (npy_intp m = 0; m < nodes; m++) {
+        double sum = 0.0;
+        for (npy_intp k = 0; k < nodes; k++)
+            sum += matrix[m * nodes + k] * values[k];
+        to[m] = sign * sum + plus;
+    }
+}
+
+/* limit_rows(sizes (3), index (K), scale (K), h (N), spare (N), matrix (nodes, nodes), theta (nodes), V, W, held, pushed, moving
+ * (nodes + 1, N, nv), margin (likewise, or empty), A, B, C (N, rows)): fills the last three. Sizes are the numbers of limits of
+ * effort, acceleration and velocity; index and scale are the joints and the inverse limits, in that order. */
+PyObject *path_limit_rows(PyObject *module, PyObject *const *args, Py_ssize_t given)
+{
+    void *data[16];
+    npy_intp sizes[16];
     (void)module;
-    if (count != 3)
+    if (given != 16)
         return unfit();
-    if (!plain(args, "ddd", data, sizes))
+    if (!plain(args, "ii" "dddddddddddddd", data, sizes))
         return NULL;
-    const npy_intp n = sizes[1], N = n > 0 ? sizes[0] / n : 0;
-    if (sizes[2] != n || sizes[0] != N * n)
+    const npy_int64 *numbers = data[0], *index = data[1];
+    const npy_intp limits = sizes[1], N = sizes[3], nodes = sizes[6];
+    const npy_intp nv = N > 0 && nodes > 0 ? sizes[7] / ((nodes + 1) * N) : 0, all = (nodes + 1) * N * nv;
+    int sound = sizes[0] == 3 && nodes > 0 && nodes <= MAX_ORDER && sizes[2] == limits && sizes[4] == N &&
+                sizes[5] == nodes * nodes && (sizes[12] == all || sizes[12] == 0);
+    for (int i = 7; i < 12; i++)
+        sound = sound && sizes[i] == all;
+    if (!sound || numbers[0] < 0 || numbers[1] < 0 || numbers[2] < 0 || numbers[0] + numbers[1] + numbers[2] != limits)
         return unfit();
-    const double *q = data[0], *low = data[1], *high = data[2];
-    double most = -INFINITY;
-    for (npy_intp i = 0; i < N; i++, q += n)
-        for (npy_intp j = 0; j < n; j++) {
-            double under = low[j] - q[j], over = q[j] - high[j];
-            under = under > over ? under : over;
-            most = under > most ? under : most;
+    const npy_intp efforts = (npy_intp)numbers[0], both = efforts + (npy_intp)numbers[1];
+    const npy_intp rows = (both + limits) * nodes;
+    for (int i = 13; i < 16; i++)
+        if (sizes[i] != N * rows)
+            return unfit();
+    for (npy_intp k = 0; k < limits; k++)
+        if (index[k] < 0 || index[k] >= nv)
+            return unfit();
+    const double *scale = data[2], *h = data[3], *spare = data[4], *matrix = data[5], *theta = data[6];
+    const double *V = data[7], *W = data[8], *held = data[9], *pushed = data[10], *moving = data[11];
+    const double *margin = sizes[12] > 0 ? data[12] : NULL;
+    double *A = data[13], *B = data[14], *C = data[15];
+    Py_BEGIN_ALLOW_THREADS
+    for (npy_intp i = 0; i < N; i++, A += rows, B += rows, C += rows) {
+        const double room = spare[i] - 1.0;
+        for (npy_intp k = 0; k < limits; k++) {
+            double a[MAX_ORDER], b[MAX_ORDER], c[MAX_ORDER], most = 0.0;
+            for (npy_intp node = 0; node < nodes; node++) {
+                const npy_intp at = (node * N + i) * nv + (npy_intp)index[k];
+                if (k < efforts) { /* tau = a u + b x + c */
+                    c[node] = held[at] * scale[k];
+                    a[node] = (pushed[at] - held[at]) * scale[k];
+                    b[node] = (moving[at] - held[at]) * scale[k];
+                    if (margin != NULL)
+                        most = margin[at] * scale[k] > most ? margin[at] * scale[k] : most;
+                } else {
+                    const double v = V[at] * scale[k];
+                    c[node] = 0.0;
+                    a[node] = k < both ? v : 0.0;
+                    b[node] = k < both ? W[at] * scale[k] : v * v;
+                }
+                a[node] += b[node] * (2.0 * h[i] * theta[node]); /* x(theta) = x + 2 h theta u */
+            }
+            const npy_intp up = (k < both ? k : both + k) * nodes;
+            coefficients(matrix, nodes, a, 1.0, 0.0, A + up);
+            coefficients(matrix, nodes, b, 1.0, 0.0, B + up);
+            coefficients(matrix, nodes, c, 1.0, room + most, C + up);
+            if (k < both) {
+                const npy_intp down = (both + k) * nodes;
+                coefficients(matrix, nodes, a, -1.0, 0.0, A + down);
+                coefficients(matrix, nodes, b, -1.0, 0.0, B + down);
+                coefficients(matrix, nodes, c, -1.0, room + most, C + down);
+            }
         }
-    return PyFloat_FromDouble(most);
+    }
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+/* ---- reachability analysis ---- */
+
+typedef struct {
+    double u, p, r; /* a bound of u at some x: its value there, p x + r, its slope and its intercept */
+} Line;
+
+typedef struct {
+    const double *lines; /* (p, r) of the rows that bound u: from the front those above it, from the back those below it */
+    npy_intp upper, lower, rows;
+    double doubled, low, high; /* twice the length of the interval, and K at its end */
+} Bounds;
+
+typedef struct {
+    double cap, no_line, rounding, epsilon;
+    npy_intp steps;
+} Settings;
+
+/* The lines that bound u at x from above and from below. */
+static void bounds_at(const Bounds *of, double x, Line *most, Line *least)
+{
+    const double slope = -1.0 / of->doubled;
+    *most = (Line){(of->high - x) / of->doubled, slope, of->high / of->doubled};
+    *least = (Line){(of->low - x) / of->doubled, slope, of->low / of->doubled};
+    const double *line = of->lines;
+    for (npy_intp k = 0; k < of->upper; k++, line += 2) {
+        const double u = line[0] * x + line[1];
+        if (u < most->u)
+            *most = (Line){u, line[0], line[1]};
+    }
+    line = of->lines + 2 * (of->rows - 1);
+    for (npy_intp k = 0; k < of->lower; k++, line -= 2) {
+        const double u = line[0] * x + line[1];
+        if (u > least->u)
+            *least = (Line){u, line[0], line[1]};
+    }
+}
+
+/* The first x from ``x`` towards a far end that has a u, by Newton's method; nan if there is none before that. */
+static double farthest(const Bounds *of, double x, double towards, const Settings *by)
+{
+    const double way = towards > x ? 1.0 : -1.0;
+    for (npy_intp step = 0; step < by->steps; step++) {
+        Line most, least;
+        bounds_at(of, x, &most, &least);
+        const double rounding = by->rounding * (fabs(most.u) + fabs(least.u)) +
+                                by->epsilon * fabs(x) * (fabs(most.p) + fabs(least.p));
+        if (most.u - least.u >= -rounding)
+            return x;
+        const double slope = most.p - least.p;
+        if (!(slope * way > 0.0))
+            return NAN;
+        x = (least.r - most.r) / slope; /* where both lines cross: from x itself the rounding of a large x would stay */
+        if ((x - towards) * way > by->rounding * fabs(towards))
+            return NAN;
+    }
+    return x;
+}
+
+/* Sorts the rows of an interval into lines that bound u, and narrows the range of x by the others; 0 if nothing is left. */
+static int sort_rows(const double *A, const double *B, const double *C, Bounds *to, double *lines, double range[2],
+                     const Settings *by)
+{
+    double least = 0.0, most = by->cap;
+    to->lines = lines;
+    to->upper = to->lower = 0;
+    for (npy_intp r = 0; r < to->rows; r++) {
+        if (fabs(A[r]) > by->no_line * to->doubled * fabs(B[r])) {
+            const npy_intp at = A[r] > 0.0 ? to->upper++ : to->rows - 1 - to->lower++;
+            lines[2 * at] = -B[r] / A[r];
+            lines[2 * at + 1] = -C[r] / A[r];
+        } else if (B[r] != 0.0) {
+            const double x = -C[r] / B[r];
+            if (B[r] > 0.0)
+                most = x < most ? x : most;
+            else
+                least = x > least ? x : least;
+        } else if (C[r] > 0.0) {
+            return 0;
+        }
+    }
+    range[0] = least > range[0] ? least : range[0];
+    range[1] = most < range[1] ? most : range[1];
+    return range[0] <= range[1];
+}
+
+/* passes(settings (5), counts (P), A, B, C (N, rows), doubled (N), bounds (N + P, 2), sets (N + P, 2), x (N + P), u (N), stuck (P),
+ * lines (2 N rows), numbers (2 N)): fills those from ``sets`` on. Settings: cap, no line, rounding, epsilon, steps. */
+PyObject *path_passes(PyObject *module, PyObject *const *args, Py_ssize_t given)
+{
+    void *data[13];
+    npy_intp sizes[13];
+    (void)module;
+    if (given != 13)
+        return unfit();
+    if (!plain(args, "di" "dddddddd" "idi", data, sizes))
+        return NULL;
+    const npy_int64 *counts = data[1];
+    const npy_intp P = sizes[1], N = sizes[5], rows = N > 0 ? sizes[2] / N : 0;
+    npy_intp total = 0;
+    for (npy_intp p = 0; p < P; p++)
+        total += counts[p] >= 0 ? (npy_intp)counts[p] : N + 1;
+    if (sizes[0] != 5 || total != N || sizes[2] != N * rows || sizes[3] != N * rows || sizes[4] != N * rows ||
+        sizes[6] != 2 * (N + P) || sizes[7] != 2 * (N + P) || sizes[8] != N + P || sizes[9] != N || sizes[10] != P ||
+        sizes[11] < 2 * N * rows || sizes[12] < 2 * N)
+        return unfit();
+    const double *setting = data[0], *A = data[2], *B = data[3], *C = data[4], *doubled = data[5], *bounds = data[6];
+    const Settings by = {setting[0], setting[1], setting[2], setting[3], (npy_intp)setting[4]};
+    double *sets = data[7], *x = data[8], *u = data[9], *lines = data[11];
+    npy_int64 *stuck = data[10], *numbers = data[12];
+    Py_BEGIN_ALLOW_THREADS
+    for (npy_intp p = 0; p < P; p++) {
+        const npy_intp n = (npy_intp)counts[p];
+        stuck[p] = -1;
+        memcpy(sets + 2 * n, bounds + 2 * n, 2 * sizeof *sets);
+        for (npy_intp i = n - 1; i >= 0 && stuck[p] < 0; i--) { /* controllable sets */
+            Bounds at = {NULL, 0, 0, rows, doubled[i], sets[2 * i + 2], sets[2 * i + 3]};
+            double range[2] = {bounds[2 * i], bounds[2 * i + 1]}, low = NAN, high = NAN;
+            if (sort_rows(A + i * rows, B + i * rows, C + i * rows, &at, lines + 2 * i * rows, range, &by)) {
+                high = farthest(&at, range[1], range[0], &by);
+                low = isnan(high) ? NAN : farthest(&at, range[0], high, &by);
+            }
+            numbers[2 * i] = at.upper;
+            numbers[2 * i + 1] = at.lower;
+            if (isnan(low))
+                stuck[p] = i;
+            sets[2 * i] = low;
+            sets[2 * i + 1] = high;
+        }
+        if (stuck[p] < 0)
+            x[0] = sets[1];
+        for (npy_intp i = 0; i < n && stuck[p] < 0; i++) { /* the fastest way */
+            const Bounds at = {lines + 2 * i * rows, (npy_intp)numbers[2 * i], (npy_intp)numbers[2 * i + 1], rows, doubled[i],
+                               sets[2 * i + 2], sets[2 * i + 3]};
+            Line most, least;
+            bounds_at(&at, x[i], &most, &least);
+            /* at the end of K both are the same but for rounding; that of the steeper line, with the smaller A, is worse */
+            u[i] = most.u < least.u && fabs(most.p) > fabs(least.p) ? least.u : most.u;
+            const double next = x[i] + doubled[i] * u[i], above = next < at.low ? at.low : next;
+            x[i + 1] = above > at.high ? at.high : above;
+        }
+        A += n * rows, B += n * rows, C += n * rows, lines += 2 * n * rows, numbers += 2 * n;
+        doubled += n, bounds += 2 * (n + 1), sets += 2 * (n + 1), x += n + 1, u += n;
+    }
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
 }
 
 /* ---- what cubics miss ---- */
@@ -278,44 +484,6 @@ PyObject *path_switches(PyObject *module, PyObject *const *args, Py_ssize_t give
         grid += n + 1, sets += 2 * (n + 1), x += n + 1, u += n, doubled += n;
         places += pieces + 1, squares += pieces + 1, intervals += pieces + 1, times += pieces + 1;
         speeds += pieces + 1, slopes += pieces + 1;
-    }
-    Py_END_ALLOW_THREADS
-    Py_RETURN_NONE;
-}
-
-/* ---- compiled functions of arrays ---- */
-
-/* call(address, count, arrays ...): ``void f(i64 count, ptr ...)`` with the data of 11 or 13 arrays. What they have to be is for
- * the caller to know: this is as trusting as ctypes. */
-PyObject *path_call(PyObject *module, PyObject *const *args, Py_ssize_t given)
-{
-    void *a[13];
-    (void)module;
-    const Py_ssize_t arrays = given - 2;
-    if (arrays != 11 && arrays != 13)
-        return unfit();
-    void *function = PyLong_AsVoidPtr(args[0]);
-    const int64_t count = PyLong_AsLongLong(args[1]);
-    if (PyErr_Occurred())
-        return NULL;
-    for (Py_ssize_t i = 0; i < arrays; i++) {
-        PyArrayObject *array = (PyArrayObject *)args[i + 2];
-        if (!PyArray_Check(args[i + 2]) || !PyArray_ISCARRAY_RO(array)) {
-            PyErr_Format(PyExc_ValueError, "argument %zd is no contiguous array", i + 2);
-            return NULL;
-        }
-        a[i] = PyArray_DATA(array);
-    }
-    Py_BEGIN_ALLOW_THREADS
-    if (arrays == 11) {
-        void (*f)(int64_t, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *);
-        memcpy(&f, &function, sizeof f);
-        f(count, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10]);
-    } else {
-        void (*f)(int64_t, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
-                  void *);
-        memcpy(&f, &function, sizeof f);
-        f(count, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12]);
     }
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;

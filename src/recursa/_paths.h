@@ -6,9 +6,9 @@
 #include <Python.h>
 
 PyObject *path_pieces(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *path_beyond(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *path_limit_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *path_passes(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *path_missed(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *path_switches(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *path_call(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 #endif

@@ -1,249 +1,241 @@
-/* Pseudo-inverses of small symmetric positive semidefinite matrices, stored row by row; the lower triangle counts. */
+/* Pseudo-inverses of small matrices B B*, from B itself, which has half as many digits to lose. Matrices are stored row by row. */
 #include "_pseudo_inverse.h"
+#include "_singular.h"
 #include <math.h>
 #include <string.h>
 
 #define SWEEPS 60
-#define CERTAIN 1e-12  /* nearer to singular than this, eigenvalues decide */
-#define ROUNDING 1e-14 /* what is left of the largest diagonal entry when nothing is left */
+#define ORTHOGONAL 1e-15 /* cosine of the angle between two rows below which they are left alone */
+#define VANISHING 1e-32  /* the square of a row, as a part of that of all, that is rounding */
+#define NOTHING 1e-31    /* of the square of the longest row, that is left of a row when nothing is left */
 
 typedef double Matrix[MAX_SMALL * MAX_SMALL];
+typedef double Turned[2 * MAX_SMALL * MAX_SMALL];
 
-/* Whether the ratio of the eigenvalues of a matrix is so far from ``limit`` that norms, which bound it, can tell. */
-static int is_regular(double norm, double inverse_norm, double limit)
-{
-    return 2.0 * (limit > CERTAIN ? limit : CERTAIN) * norm * inverse_norm < 1.0;
-}
-
-static double frobenius(int n, const double *a)
+static double squares(int count, const double *numbers)
 {
     double sum = 0.0;
-    for (int i = 0; i < n * n; i++)
-        sum += a[i] * a[i];
-    return sqrt(sum);
+    for (int i = 0; i < count; i++)
+        sum += numbers[i] * numbers[i];
+    return sum;
 }
 
-/* ``A = L L*``; 0 where a pivot is not positive. Above the diagonal L is not written. */
-static int cholesky(int n, const double *a, double *l)
+/* ``P A = L Q``: L a lower triangle of so many columns as A has rank, the rows of Q orthonormal, P an order of the rows of A.
+ * What is left of the other rows is at most ``left`` long; all other rows of L are complete, too. */
+typedef struct {
+    int rank, order[MAX_SMALL];
+    double left;
+    Matrix l;
+} Triangle;
+
+/* By Householder's reflections, of the longest row that is left; A (m, n) is overwritten. */
+static void reflect(int m, npy_intp n, double *a, Triangle *of)
 {
-    for (int i = 0; i < n; i++)
+    double longest = 0.0;
+    for (int i = 0; i < m; i++)
+        of->order[i] = i;
+    for (of->rank = 0, of->left = 0.0; of->rank < m; of->rank++) {
+        const int k = of->rank;
+        int pivot = k;
+        double square = -1.0, all = 0.0;
+        for (int i = k; i < m; i++) {
+            const double *row = a + of->order[i] * n;
+            double sum = 0.0;
+            for (npy_intp j = k; j < n; j++)
+                sum += row[j] * row[j];
+            all += sum;
+            if (sum > square) {
+                square = sum;
+                pivot = i;
+            }
+        }
+        of->left = sqrt(all);
+        if (k == 0)
+            longest = square;
+        if (k >= n || !(square > NOTHING * longest))
+            return;
+        const int at = of->order[pivot];
+        of->order[pivot] = of->order[k];
+        of->order[k] = at;
+        for (int j = 0; j < k; j++) {
+            const double entry = of->l[pivot * MAX_SMALL + j];
+            of->l[pivot * MAX_SMALL + j] = of->l[k * MAX_SMALL + j];
+            of->l[k * MAX_SMALL + j] = entry;
+        }
+        double *row = a + at * n;
+        const double first = row[k], norm = sqrt(square), diagonal = first > 0.0 ? -norm : norm;
+        const double factor = 1.0 / (norm * (norm + fabs(first)));
+        of->l[k * MAX_SMALL + k] = diagonal;
+        for (int j = k + 1; j < m; j++)
+            of->l[k * MAX_SMALL + j] = 0.0;
+        row[k] = first - diagonal;
+        for (int i = k + 1; i < m; i++) {
+            double *other = a + of->order[i] * n, sum = 0.0;
+            for (npy_intp j = k; j < n; j++)
+                sum += row[j] * other[j];
+            sum *= factor;
+            for (npy_intp j = k; j < n; j++)
+                other[j] -= sum * row[j];
+            of->l[i * MAX_SMALL + k] = other[k];
+        }
+    }
+    of->left = 0.0;
+}
+
+/* The inverse of the triangle; 0 if norms, which bound the ratio of singular values, do not tell that all of these are above the limit. */
+static int inverted(const Triangle *of, double limit, double *result)
+{
+    const double *l = of->l;
+    double norm = 0.0, inverse_norm = 0.0;
+    for (int j = 0; j < of->rank; j++) {
+        result[j * MAX_SMALL + j] = 1.0 / l[j * MAX_SMALL + j];
+        for (int i = j + 1; i < of->rank; i++) {
+            double sum = 0.0;
+            for (int k = j; k < i; k++)
+                sum += l[i * MAX_SMALL + k] * result[k * MAX_SMALL + j];
+            result[i * MAX_SMALL + j] = -sum / l[i * MAX_SMALL + i];
+        }
+    }
+    for (int i = 0; i < of->rank; i++) {
+        norm += squares(i + 1, l + i * MAX_SMALL);
+        inverse_norm += squares(i + 1, result + i * MAX_SMALL);
+    }
+    return 2.0 * limit * sqrt(norm) * sqrt(inverse_norm) < 1.0;
+}
+
+/* ``inv(A A*)`` of all rows, from the inverse of the triangle. */
+static void from_triangle(int m, const Triangle *of, const double *inverse, const double *scale, double *result)
+{
+    for (int i = 0; i < m; i++)
         for (int j = 0; j <= i; j++) {
-            double sum = a[i * n + j];
-            for (int k = 0; k < j; k++)
-                sum -= l[i * n + k] * l[j * n + k];
-            if (i != j)
-                l[i * n + j] = sum / l[j * n + j];
-            else if (sum > 0.0)
-                l[i * n + i] = sqrt(sum);
-            else
-                return 0;
+            const int row = of->order[i], column = of->order[j];
+            double sum = 0.0;
+            for (int k = i; k < m; k++)
+                sum += inverse[k * MAX_SMALL + i] * inverse[k * MAX_SMALL + j];
+            result[row * m + column] = result[column * m + row] = sum * scale[row] * scale[column];
+        }
+}
+
+/* The triangle of ``L*`` (rank, m), where L is divided by ``by``, in the order of its rows. */
+static void of_columns(int m, const Triangle *of, const double *by, Triangle *columns)
+{
+    Matrix turned;
+    for (int i = 0; i < m; i++)
+        for (int k = 0; k < of->rank; k++)
+            turned[k * m + i] = of->l[i * MAX_SMALL + k] / (by == NULL ? 1.0 : by[of->order[i]]);
+    reflect(of->rank, m, turned, columns);
+}
+
+/* Where it is certain how many rows of A depend on the others: ``A = L Q`` with ``L = U T``, so that the pseudo-inverse of A A* is
+ * ``U inv(T)* inv(T) U*``. Returns 0 where singular values have to decide. */
+static int from_columns(int m, const Triangle *of, const double *scale, double limit, double *result)
+{
+    Triangle columns;
+    Matrix inverse;
+    double y[MAX_SMALL], rows[MAX_SMALL][MAX_SMALL];
+    if (of->rank == 0 || !(2.0 * of->left < limit * fabs(of->l[0])))
+        return 0;
+    of_columns(m, of, NULL, &columns);
+    if (columns.rank < of->rank || !inverted(&columns, limit, inverse))
+        return 0;
+    of_columns(m, of, scale, &columns); /* scaling commutes with inverses, not with pseudo-inverses */
+    if (columns.rank < of->rank || !inverted(&columns, limit, inverse))
+        return 0;
+    for (int i = 0; i < m; i++) {
+        for (int k = 0; k < of->rank; k++) { /* a row of U = L inv(T), whose columns are in their own order */
+            y[k] = 0.0;
+            for (int j = 0; j <= k; j++)
+                y[k] += of->l[i * MAX_SMALL + columns.order[j]] / scale[of->order[i]] * inverse[k * MAX_SMALL + j];
+        }
+        for (int k = 0; k < of->rank; k++) { /* times inv(T)* */
+            rows[i][k] = 0.0;
+            for (int j = k; j < of->rank; j++)
+                rows[i][k] += y[j] * inverse[j * MAX_SMALL + k];
+        }
+    }
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j <= i; j++) {
+            const int row = of->order[i], column = of->order[j];
+            double sum = 0.0;
+            for (int k = 0; k < of->rank; k++)
+                sum += rows[i][k] * rows[j][k];
+            result[row * m + column] = result[column * m + row] = sum;
         }
     return 1;
 }
 
-/* The inverse of ``L L*``; L becomes its own inverse. */
-static void inverted(int n, double *l, double *result)
+/* Singular values of A (m, n), its rows divided by ``by``, in falling order; the rows of ``turned`` (m, count + m) end in U*. A is the
+ * triangle with what is left of it. */
+static void decomposed(int m, const Triangle *of, const double *by, double *turned, int *order, double *values)
 {
-    for (int j = 0; j < n; j++) {
-        l[j * n + j] = 1.0 / l[j * n + j];
-        for (int i = j + 1; i < n; i++) {
-            double sum = 0.0;
-            for (int k = j; k < i; k++)
-                sum += l[i * n + k] * l[k * n + j];
-            l[i * n + j] = -sum / l[i * n + i];
-        }
+    const int count = of->rank, wide = count + m;
+    double all = 0.0;
+    memset(turned, 0, (size_t)(m * wide) * sizeof(double));
+    for (int i = 0; i < m; i++) {
+        const int row = of->order[i];
+        for (int j = 0; j < count; j++)
+            turned[row * wide + j] = by == NULL ? of->l[i * MAX_SMALL + j] : of->l[i * MAX_SMALL + j] / by[row];
+        turned[row * wide + count + row] = 1.0;
+        all += squares(count, turned + row * wide);
     }
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = 0.0;
-            for (int k = i; k < n; k++)
-                sum += l[k * n + i] * l[k * n + j];
-            result[i * n + j] = result[j * n + i] = sum;
-        }
-}
-
-/* ``A = L L*`` with L (n, rank), which is returned, largest pivots first; A becomes the rest. */
-static int pivoted_cholesky(int n, double *a, double floor, double *l)
-{
-    int used[MAX_SMALL] = {0};
-    for (int k = 0; k < n; k++) {
-        int p = -1;
-        for (int i = 0; i < n; i++)
-            if (!used[i] && (p < 0 || a[i * n + i] > a[p * n + p]))
-                p = i;
-        if (!(a[p * n + p] > floor))
-            return k;
-        double root = sqrt(a[p * n + p]);
-        for (int i = 0; i < n; i++)
-            l[i * n + k] = used[i] ? 0.0 : a[i * n + p] / root;
-        used[p] = 1;
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j <= i; j++) {
-                a[i * n + j] = used[i] || used[j] ? 0.0 : a[i * n + j] - l[i * n + k] * l[j * n + k];
-                a[j * n + i] = a[i * n + j];
-            }
+    for (int sweep = 0, some = 1; some && sweep < SWEEPS; sweep++) {
+        some = 0;
+        for (int p = 0; p < m; p++)
+            for (int q = p + 1; q < m; q++)
+                some |= turn_two_rows(turned + p * wide, turned + q * wide, count, wide, ORTHOGONAL, VANISHING * all);
     }
-    return n;
+    for (int i = 0; i < m; i++) { /* insertion sort */
+        const double value = sqrt(squares(count, turned + i * wide));
+        int at = i;
+        for (; at > 0 && values[at - 1] < value; at--) {
+            values[at] = values[at - 1];
+            order[at] = order[at - 1];
+        }
+        values[at] = value;
+        order[at] = i;
+    }
 }
 
-/* ``inv(L* L)`` for L (n, rank); the norm of it, or infinity where there is none. */
-static double inverse_gram(int n, int rank, const double *l, double *result)
+/* From singular values: those above the limit count. */
+static int from_singular_values(int m, const Triangle *of, const double *scale, double limit, double *result)
 {
-    Matrix gram, work;
-    for (int i = 0; i < rank; i++)
+    Turned turned;
+    double values[MAX_SMALL];
+    int order[MAX_SMALL], rank = 0;
+    decomposed(m, of, NULL, turned, order, values);
+    while (rank < m && values[rank] > limit * values[0])
+        rank++;
+    if (rank < m) /* scaling commutes with inverses, not with pseudo-inverses */
+        decomposed(m, of, scale, turned, order, values);
+    memset(result, 0, (size_t)(m * m) * sizeof(double));
+    for (int k = 0; k < rank; k++) {
+        const double *axis = turned + order[k] * (of->rank + m) + of->rank, square = values[k] * values[k];
+        for (int i = 0; i < m; i++)
+            for (int j = 0; j <= i; j++)
+                result[i * m + j] += axis[i] * axis[j] / square;
+    }
+    for (int i = 0; i < m; i++)
         for (int j = 0; j <= i; j++) {
-            double sum = 0.0;
-            for (int k = 0; k < n; k++)
-                sum += l[k * n + i] * l[k * n + j];
-            gram[i * rank + j] = gram[j * rank + i] = sum;
-        }
-    if (!cholesky(rank, gram, work))
-        return INFINITY;
-    inverted(rank, work, result);
-    return frobenius(rank, result);
-}
-
-/* A matrix whose rank is clearly less than its size: from its factors, ``pinv(L L*) = Y Y*``, ``Y = L inv(L* L)``.
- * ``a`` is the scaled matrix. Returns the rank, or -1 where eigenvalues have to decide. */
-static int from_factors(int n, const double *a, const double *scale, double limit, double *result)
-{
-    Matrix rest, l, gram;
-    double largest = 0.0, left = 0.0, norm = 0.0;
-    memcpy(rest, a, (size_t)(n * n) * sizeof(double));
-    for (int i = 0; i < n; i++)
-        largest = a[i * n + i] > largest ? a[i * n + i] : largest;
-    int rank = pivoted_cholesky(n, rest, ROUNDING * n * largest, l);
-    for (int i = 0; i < n; i++)
-        left += fabs(rest[i * n + i]);
-    if (rank == 0 || rank == n || !(2.0 * left < limit * largest) ||
-        !is_regular(frobenius(n, a), inverse_gram(n, rank, l, gram), limit))
-        return -1;
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < rank; k++) {
-            l[i * n + k] /= scale[i]; /* the factor of the matrix itself */
-            norm += l[i * n + k] * l[i * n + k];
-        }
-    if (!is_regular(norm, inverse_gram(n, rank, l, gram), limit))
-        return -1;
-    double *y = rest;
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < rank; k++) {
-            double sum = 0.0;
-            for (int m = 0; m < rank; m++)
-                sum += l[i * n + m] * gram[m * rank + k];
-            y[i * rank + k] = sum;
-        }
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = 0.0;
-            for (int k = 0; k < rank; k++)
-                sum += y[i * rank + k] * y[j * rank + k];
-            result[i * n + j] = result[j * n + i] = sum;
+            const double by = rank < m ? 1.0 : scale[i] * scale[j];
+            result[i * m + j] = result[j * m + i] = result[i * m + j] * by;
         }
     return rank;
 }
 
-/* Turns two axes so that a[p, q] vanishes. Rows of v are the axes. */
-static void rotate(int n, double *a, double *v, int p, int q)
+int small_pseudo_inverse(int m, npy_intp n, double *factor, const double *scale, double limit, double *result)
 {
-    double theta = (a[q * n + q] - a[p * n + p]) / (2.0 * a[q * n + p]);
-    double t = (theta < 0.0 ? -1.0 : 1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
-    double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
-    for (int k = 0; k < n; k++) {
-        double x = a[k * n + p], y = a[k * n + q];
-        a[k * n + p] = c * x - s * y;
-        a[k * n + q] = s * x + c * y;
+    Triangle triangle;
+    Matrix inverse;
+    const double root = sqrt(limit);
+    for (int i = 0; i < m; i++)
+        for (npy_intp j = 0; j < n; j++)
+            factor[i * n + j] *= scale[i];
+    reflect(m, n, factor, &triangle);
+    if (triangle.rank == m && inverted(&triangle, root, inverse)) {
+        from_triangle(m, &triangle, inverse, scale, result);
+        return m;
     }
-    for (int k = 0; k < n; k++) {
-        double x = a[p * n + k], y = a[q * n + k];
-        a[p * n + k] = c * x - s * y;
-        a[q * n + k] = s * x + c * y;
-        x = v[p * n + k], y = v[q * n + k];
-        v[p * n + k] = c * x - s * y;
-        v[q * n + k] = s * x + c * y;
-    }
-    a[p * n + q] = a[q * n + p] = 0.0;
-}
-
-/* Eigenvalues on the diagonal of a, eigenvectors in the rows of v: Jacobi's method. */
-static void diagonalize(int n, double *a, double *v)
-{
-    memset(v, 0, (size_t)(n * n) * sizeof(double));
-    for (int i = 0; i < n; i++)
-        v[i * n + i] = 1.0;
-    double small = 1e-18 * frobenius(n, a);
-    for (int sweep = 0, turned = 1; turned && sweep < SWEEPS; sweep++) {
-        turned = 0;
-        for (int p = 0; p < n; p++)
-            for (int q = p + 1; q < n; q++)
-                if (fabs(a[q * n + p]) > small) {
-                    rotate(n, a, v, p, q);
-                    turned = 1;
-                }
-    }
-}
-
-/* The symmetric matrix with rows and columns scaled. */
-static void scaled(int n, const double *matrix, const double *scale, double *a)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++)
-            a[i * n + j] = a[j * n + i] = matrix[i * n + j] * scale[i] * scale[j];
-}
-
-/* ``V inv(w) V*`` over the largest eigenvalues, so many of them. */
-static void from_largest(int n, const double *a, const double *v, int rank, double *result)
-{
-    int used[MAX_SMALL] = {0};
-    memset(result, 0, (size_t)(n * n) * sizeof(double));
-    for (int taken = 0; taken < rank; taken++) {
-        int best = -1;
-        for (int i = 0; i < n; i++)
-            if (!used[i] && (best < 0 || a[i * n + i] > a[best * n + best]))
-                best = i;
-        used[best] = 1;
-        const double *axis = v + best * n;
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++)
-                result[i * n + j] += axis[i] * axis[j] / a[best * n + best];
-    }
-}
-
-/* By eigenvalues: those above the limit count. ``a`` is the scaled matrix, which is overwritten. */
-static int from_eigenvalues(int n, const double *matrix, double *a, const double *scale, double limit, double *result)
-{
-    Matrix axes;
-    double ones[MAX_SMALL], largest = 0.0;
-    int rank = 0;
-    diagonalize(n, a, axes);
-    for (int i = 0; i < n; i++)
-        largest = a[i * n + i] > largest ? a[i * n + i] : largest;
-    for (int i = 0; i < n; i++)
-        rank += a[i * n + i] > limit * largest;
-    if (rank == n) {
-        from_largest(n, a, axes, n, result);
-        scaled(n, result, scale, result);
-        return n;
-    }
-    for (int i = 0; i < n; i++) /* scaling commutes with inverses, not with pseudo-inverses */
-        ones[i] = 1.0;
-    scaled(n, matrix, ones, a);
-    diagonalize(n, a, axes);
-    from_largest(n, a, axes, rank, result);
-    return rank;
-}
-
-int small_pseudo_inverse(int n, const double *matrix, const double *scale, double limit, double *result)
-{
-    Matrix a, work;
-    scaled(n, matrix, scale, a);
-    if (cholesky(n, a, work)) {
-        inverted(n, work, result);
-        if (is_regular(frobenius(n, a), frobenius(n, result), limit)) {
-            scaled(n, result, scale, result);
-            return n;
-        }
-    }
-    int rank = from_factors(n, a, scale, limit, result);
-    return rank >= 0 ? rank : from_eigenvalues(n, matrix, a, scale, limit, result);
+    if (triangle.rank < m && from_columns(m, &triangle, scale, root, result))
+        return triangle.rank;
+    return from_singular_values(m, &triangle, scale, root, result);
 }

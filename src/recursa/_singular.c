@@ -16,6 +16,22 @@ static double product_of(const double *a, const double *b, npy_intp n)
     return total;
 }
 
+int turn_two_rows(double *x, double *y, npy_intp n, npy_intp wide, double orthogonal, double floor)
+{
+    const double a = product_of(x, x, n), b = product_of(y, y, n), c = product_of(x, y, n);
+    if (!(fabs(c) > orthogonal * sqrt(a) * sqrt(b)) || !((a < b ? a : b) > floor))
+        return 0;
+    const double zeta = (b - a) / (2.0 * c);
+    const double tangent = (zeta < 0.0 ? -1.0 : 1.0) / (fabs(zeta) + sqrt(1.0 + zeta * zeta));
+    const double cosine = 1.0 / sqrt(1.0 + tangent * tangent), sine = cosine * tangent;
+    for (npy_intp j = 0; j < wide; j++) {
+        const double p = x[j], r = y[j];
+        x[j] = cosine * p - sine * r;
+        y[j] = sine * p + cosine * r;
+    }
+    return 1;
+}
+
 /* One round of pairs that have nothing in common; whether any was turned. Rows have ``wide`` numbers, of which n count. */
 static int turn_pairs(double *both, npy_intp m, npy_intp n, npy_intp wide, const npy_int64 *pairs, npy_intp count,
                       double orthogonal, double vanishing)
@@ -24,22 +40,8 @@ static int turn_pairs(double *both, npy_intp m, npy_intp n, npy_intp wide, const
     int turned = 0;
     for (npy_intp i = 1; i < m; i++)
         all += product_of(both + i * wide, both + i * wide, n);
-    const double floor = vanishing * all;
-    for (npy_intp k = 0; k < count; k++) {
-        double *x = both + pairs[2 * k] * wide, *y = both + pairs[2 * k + 1] * wide;
-        const double a = product_of(x, x, n), b = product_of(y, y, n), c = product_of(x, y, n);
-        if (!(fabs(c) > orthogonal * sqrt(a) * sqrt(b)) || !((a < b ? a : b) > floor))
-            continue;
-        const double zeta = (b - a) / (2.0 * c);
-        const double tangent = (zeta < 0.0 ? -1.0 : 1.0) / (fabs(zeta) + sqrt(1.0 + zeta * zeta));
-        const double cosine = 1.0 / sqrt(1.0 + tangent * tangent), sine = cosine * tangent;
-        for (npy_intp j = 0; j < wide; j++) {
-            const double p = x[j], r = y[j];
-            x[j] = cosine * p - sine * r;
-            y[j] = sine * p + cosine * r;
-        }
-        turned = 1;
-    }
+    for (npy_intp k = 0; k < count; k++)
+        turned |= turn_two_rows(both + pairs[2 * k] * wide, both + pairs[2 * k + 1] * wide, n, wide, orthogonal, vanishing * all);
     return turned;
 }
 

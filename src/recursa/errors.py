@@ -207,6 +207,10 @@ class UntraceableError(RecursaError):
     """A computation that cannot become straight-line code, because it decides by value or calls what a kernel lacks."""
 
 
+class NativeCodeError(RecursaError, RuntimeError):
+    """A job that runs in native code alone, where the C extension or the compiler is missing."""
+
+
 class ModelWarning(UserWarning):
     """A robot was loaded although something in its data is doubtful; ``robot.doctor()`` tells all of it."""
 
@@ -217,7 +221,8 @@ class ConventionWarning(UserWarning):
 
 class LimitWarning(UserWarning):
     """A motion went past what it should keep to: a simulated joint left its range by more than the range itself,
-    because nothing holds it there; or the steps of ``rc.free.move_joints`` are too long for its rates."""
+    because nothing holds it there; the steps of ``rc.free.move_joints`` are too long for its rates; or a ``rc.Path``
+    leaves the range of its points by more than a tenth of it."""
 
 
 def did_you_mean(name: str, known: Iterable[str], *, limit: int = 3) -> str:
@@ -259,7 +264,9 @@ def _near(name: str, names: Sequence[str], limit: int) -> list[str]:
     return [spelled[low] for low in _near(name.lower(), list(spelled), limit)]
 
 
-_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # the direction of what is shown
+_TURNING = frozenset(  # characters that change the direction of text
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
 
 
 def printable(text: str) -> str:

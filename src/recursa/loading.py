@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.errors import ModelError
+from recursa.errors import ModelError, ModelWarning, printable, shortened
 from recursa.examined import examined
 from recursa.formats.constraints_file import read_constraints
 from recursa.formats.meshes import with_mesh_paths
-from recursa.formats.source import Assets, source_of
+from recursa.formats.source import Assets, Source, source_of
 from recursa.formats.table import FormatName, Options, read
+from recursa.formats.xml import clipped
 from recursa.model.assemble import STANDARD_GRAVITY, assemble
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.closures import obeyed
@@ -51,8 +53,10 @@ def load(
       is a robot without any masses: what needs inertia then raises.
     - ``mimic``: "free" keeps a mimicking joint independent and the tie as data; "tie" ties it, reducing nv. None: what
       the file says, "free" where it says nothing.
-    - ``assets``: a folder, or several, in which included files, meshes and ``package://`` are looked for. No other
-      file is opened, and no mesh is opened here. :func:`recursa.ros_paths` has the folders of an installed ROS.
+    - ``assets``: a folder, or several, in which included files, meshes and ``package://`` are looked for, in addition
+      to the folder of the robot file and the ROS package around it. No other file is opened, text opens none at all,
+      and no mesh is opened here. :func:`recursa.ros_paths` has the folders of an installed ROS. Meshes that are not
+      found are a :class:`~recursa.ModelWarning`.
     - ``arguments``: values for the arguments of a file that has some: those of xacro, and ``{"model": name}`` for an
       SDF world with several models.
     - ``constraints``: True obeys what the file has beside its tree (equality constraints of MJCF, loops and gearboxes
@@ -71,11 +75,10 @@ def load(
             f"floating is True, False or None, not {floating!r}: the root link of the file is what floats. To see the "
             "robot from another link, use robot.rebase_state"
         )
-    folders = Assets(assets)
-    description = read(source_of(source, folders), format, Options(strict, dict(arguments or {})))
+    file = source_of(source, Assets(assets))
+    description = read(file, format, Options(strict, dict(arguments or {})))
     require_printable(description)
-    if folders.folders:
-        description = with_mesh_paths(description, folders)
+    description = _with_meshes(description, file)
     if gravity is None:
         gravity = description.gravity or STANDARD_GRAVITY
     floating = description.floating if floating is None else floating
@@ -83,9 +86,27 @@ def load(
     if constraints is True:
         description = obeyed(description, mimic)
     elif constraints is not False:
-        more = read_constraints(source_of(constraints, folders))
+        more = read_constraints(source_of(constraints, Assets()))
         description = replace(description, constraints=(*description.constraints, *more))
     return examined(assemble(description, gravity=gravity, floating=floating, mimic=mimic), strict)
+
+
+def _with_meshes(description: Description, file: Source) -> Description:
+    """The description with the paths of its meshes; those that were looked for in vain are a warning."""
+    assets = file.assets
+    if not assets.folders and assets.home is None:
+        return description  # text opens nothing
+    description, missing = with_mesh_paths(description, assets)
+    if missing:
+        names = shortened([f"'{printable(clipped(name, 100))}'" for name in missing])
+        what = "a mesh was" if len(missing) == 1 else f"{len(missing)} meshes were"
+        warnings.warn(
+            f"robot '{description.name}': {what} not found in {assets.places}: {names}. Pages are drawn without them, "
+            "the dynamics need none. Name the folders that they are in: assets=['FOLDER'], or --assets FOLDER",
+            ModelWarning,
+            stacklevel=3,
+        )
+    return description
 
 
 def from_dh(

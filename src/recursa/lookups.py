@@ -97,6 +97,32 @@ class Lookups(Facade):
         return np.array(self._each("nv", lambda joint: _or_none(joint.velocity)))
 
     @property
+    def acceleration_limits(self) -> Array:
+        """The largest accelerations, (nv,) in rad/s^2 and m/s^2; inf where a freedom has no limit.
+
+        URDF 1.2 has them; :func:`recursa.time_optimal` uses them.
+
+        >>> import recursa as rc
+        >>> text = rc.robots.chain(1).to_urdf().replace(
+        ...     "</joint>", '<limit effort="9" velocity="2" acceleration="5" jerk="50"/></joint>'
+        ... )
+        >>> arm = rc.load(text)
+        >>> arm.acceleration_limits.tolist(), arm.jerk_limits.tolist()
+        ([5.0], [50.0])
+        """
+        return np.array(self._each("nv", lambda joint: _or_none(joint.acceleration)))
+
+    @property
+    def jerk_limits(self) -> Array:
+        """The largest rates of change of acceleration, (nv,) in rad/s^3 and m/s^3; inf where a freedom has no limit.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(2).jerk_limits.tolist()
+        [inf, inf]
+        """
+        return np.array(self._each("nv", lambda joint: _or_none(joint.jerk)))
+
+    @property
     def effort_limits(self) -> Array:
         """The largest torques and forces, (nv,) in N m and N; inf where a freedom has no limit.
 

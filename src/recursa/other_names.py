@@ -52,7 +52,10 @@ OF_ROBOTS: Mapping[str, str] = {
     "CalcGravityGeneralizedForces": "gravity_forces(q)",
     "friction": "joint_losses(v)",
     "gravityField": "with_gravity((0, 0, -9.81)), another robot",
-    "rotorInertia": "with_joint(name, armature=...), another robot",
+    **dict.fromkeys(
+        ("rotorInertia", "rotorGearRatio"), "with_joint(name, rotor=rc.Rotor(inertia=..., ratio=...)), another robot"
+    ),
+    "armature": "with_joint(name, armature=...), another robot",
     # models and what belongs to them
     **dict.fromkeys(("data", "createData"), "inverse_dynamics(q, v, a), which needs no data and returns a new array"),
     "computeAllTerms": "mass_matrix(q), bias_forces(q, v) and so on, nothing is kept between calls",
@@ -85,9 +88,10 @@ OF_ROBOTS: Mapping[str, str] = {
     "maniplty": "manipulability(q, link)",
     # inverse kinematics
     **dict.fromkeys(
-        ("ik", "ikine", "ikine_LM", "ik_LM", "ik_NR", "ik_GN", "ikine_a", "calculateInverseKinematics"),
+        ("ik", "ikine", "ikine_LM", "ik_LM", "ik_NR", "ik_GN", "calculateInverseKinematics"),
         "rc.inverse_kinematics(robot, link, poses)",
     ),
+    "ikine_a": "rc.analytic_inverse_kinematics(robot, link, poses)",
     "inverse_kinematics": "rc.inverse_kinematics(robot, link, poses)",
     "rollout": "rc.rollout(robot, q0, v0, torque, step, steps)",
     # derivatives and regressors

@@ -1,16 +1,41 @@
-"""Work that is done in a process of its own, where it may not come to an end: how one is started, and its bounds."""
+"""Child processes: how Python processes are started without modules from the working directory, and their limits."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 
-def own_module(name: str) -> tuple[list[str], dict[str, str]]:
-    """The command that runs a module of this package with the same Python, and its environment."""
-    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-    return [sys.executable, "-m", name], os.environ | {"PYTHONPATH": path}
+def module_command(name: str) -> tuple[list[str], dict[str, str]]:
+    """Return the command that runs a module of this package with the same Python, and the environment for it.
+
+    The child searches the folders that this process searches, except for the working directory: anyone may have put a
+    ``json.py`` beside the file that is being worked on. ``-P`` keeps Python itself from adding that directory.
+    """
+    here, package = Path.cwd(), Path(__file__).resolve().parents[1]
+    folders = [entry for entry in sys.path if entry and Path(entry).resolve() != here]
+    path = os.pathsep.join([*folders, str(package)])
+    return [sys.executable, "-P", "-m", name], os.environ | {"PYTHONPATH": path}
+
+
+@contextlib.contextmanager
+def safe_paths() -> Iterator[None]:
+    """Keep the working directory off the module search path of Python processes that are started meanwhile.
+
+    For processes that another library starts: ``PYTHONSAFEPATH`` has the effect of ``-P`` on each of them.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("PYTHONSAFEPATH", None)
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def bound(memory: int, seconds: int | None = None) -> None:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from recursa.errors import ResultFileError
 from recursa.robot import Robot
-from recursa.runs import hdf5
 from recursa.runs.journal import MAGIC
-from recursa.runs.reading import read_run
+from recursa.runs.npz_files import read_run
 from recursa.runs.run import Run
-from recursa.runs.saving import first_bytes
+from recursa.runs.saving import ZIP, first_bytes
 from recursa.simulation.checkpoint import Checkpoint, Kept, held_journal, interval
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def read(path: str | os.PathLike[str]) -> Run | StudyResult:
-    """Read a run that was saved with ``run.save("run.h5")``: the same arrays to the bit, and the same robot.
+    """Read a run that was saved with ``run.save("run.npz")``: the same arrays to the bit, and the same robot.
 
     A folder is read as the store of a study (``study.run(store="out.zarr")``), finished or not: a
     :class:`recursa.StudyResult`, whose arrays are read when they are asked for.
@@ -29,7 +28,7 @@ def read(path: str | os.PathLike[str]) -> Run | StudyResult:
     strangers can be read, too: no other file is opened, and time and memory go with the size of the file.
 
     >>> import pathlib, tempfile, recursa as rc
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "run.h5")
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "run.npz")
     >>> run = rc.robots.planar(2).simulate([0.3, 0.4], duration=0.1)
     >>> _ = run.save(file)
     >>> again = rc.read(file)
@@ -48,26 +47,24 @@ def saved_run(path: str | os.PathLike[str]) -> Run:
     """The run in a file, and nothing else; see :func:`read`."""
     place = Path(path)
     start = first_bytes(place)
-    if start.startswith(hdf5.OURS):
+    if start.startswith(ZIP):
         return read_run(place, Robot)
     raise ResultFileError(_what_else(place, start))
 
 
 def _what_else(path: Path, start: bytes) -> str:
-    """Why a file is no HDF5 file."""
+    """Why a file is not a saved run."""
     if not start:
         return f"file '{path}' is empty."
     if start.startswith(MAGIC):
         return f"file '{path}' holds a run that is not finished: go on with rc.resume('{path}')."
-    if hdf5.OURS.startswith(start):
+    if ZIP.startswith(start):
         return f"file '{path}' is damaged: it is cut off after {len(start)} bytes."
-    if start.startswith(hdf5.SIGNATURE):
-        return f"file '{path}' is an HDF5 file, but no run that Recursa saved, or another program wrote it anew."
-    if start.startswith(b"PK"):
-        return f"file '{path}' is no HDF5 file. Is it a run saved as .npz? numpy.load reads that; rc.read reads .h5."
+    if start.startswith(b"\x89HDF\r\n\x1a\n"):
+        return f"file '{path}' is an HDF5 file, perhaps an export of a run. rc.read reads what run.save wrote as .npz."
     if start.startswith((b"t,", b"# losses:")):
-        return f"file '{path}' is a table. rc.Trajectory.from_csv reads it; rc.read reads .h5."
-    return f"file '{path}' is not a run that Recursa saved: it is no HDF5 file."
+        return f"file '{path}' is a table. rc.Trajectory.from_csv reads it; rc.read reads .npz."
+    return f"file '{path}' is not a run that Recursa saved: it is no .npz file."
 
 
 def resume(

@@ -17,7 +17,7 @@ from recursa.bridges.jax_torch_methods import JaxTorchMethods
 from recursa.doctor import Report, examine
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.ordering import Layout, StatePart, reordered
-from recursa.evaluation.hints import warn_of_start
+from recursa.evaluation.hints import motion, warn_of_conventions
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
 from recursa.facade.symbolic import SymbolicMethods
@@ -25,6 +25,7 @@ from recursa.files import known_suffix, named_file, write_together
 from recursa.formats.dh_write import DHTable
 from recursa.formats.mjcf_write import write_mjcf
 from recursa.formats.recursa_json import write_recursa
+from recursa.formats.urdf_conformance import require_standard, warn_of_losses
 from recursa.formats.urdf_write import write_urdf
 from recursa.lookups import Lookups
 from recursa.model.dh import Convention
@@ -213,14 +214,15 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
           your own, (10 nbodies,) each; None for all of them, or for none where a payload is given.
         - ``payload``: a link, or (link, point in link coordinates): one more parameter, "payload.mass", in kg there.
         - ``initial``: also by the state at the start, as "joint.q0", "joint.v0".
-        - ``torque``: what drove the run, as in :meth:`simulate`. A function or controller then reacts to the change,
-          by central differences. None: torques are those of the samples, functions of time alone.
-        - ``wrenches``: what acted on links in the run, as in :meth:`simulate`; a function is one of time here, what it
-          makes of a changed state is not followed.
-        - ``rtol``: of the integration. States between samples are those of ``run.at``, best with ``dense=True``.
+        - ``torque``, ``wrenches``: what acted in the run, as in :meth:`simulate`; None for what the run itself carries.
+          Functions, controllers and stops react to the change of the state, by central differences. To keep torques
+          as functions of time, pass an :class:`rc.TorqueTable` of finely sampled torques.
+        - ``rtol``: relative tolerance of the integration.
 
-        Coulomb friction and stops change only where a joint comes to rest or to a limit; that is not in it: it is the
-        change of motions that slide and stick at the same times.
+        The motion is repeated from the start of the run with the run's integrator and tolerances, so that the result
+        does not depend on its samples. A run that cannot be repeated is refused: one from a file whose torques are not
+        given again, or in which constraints, contacts, a moved base or a controller with memory acted. So is one in
+        which a joint with dry friction comes to rest, since the instants at which joints stick and slip would change.
 
         >>> import numpy as np, recursa as rc
         >>> arm = rc.robots.planar(2)
@@ -342,7 +344,7 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
             baumgarte,
         )
         q, v = options.start_of(self.model, q0, v0)
-        warn_of_start(self.model, q, self.evaluator.kept)
+        warn_of_conventions(self.model, q, self.evaluator.kept)
         moved = moved_base.moved_base(self.model, base, chosen.duration)
         touches = touch.touches_of(self.model, contacts)
         equations = choosing.equations_of(
@@ -357,13 +359,17 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
             prescribed=prescribed,
         )
         watched = events_of(events)
-        if checkpoint is None:
-            return driver.Simulation(equations, q, v, chosen, watched).run()
-        every = keeping.interval(checkpoint_every)
-        given = acting.record(torque, wrenches, equations.stops, watched, base, touches, prescribed)
-        with keeping.free_journal(checkpoint) as journal:
-            simulation = driver.Simulation(equations, q, v, chosen, watched)
-            return keeping.run_kept(simulation, journal, every, (q, v), given)
+        with motion(self.evaluator.kept):
+            if checkpoint is None:
+                run = driver.Simulation(equations, q, v, chosen, watched).run()
+            else:
+                every = keeping.interval(checkpoint_every)
+                given = acting.record(torque, wrenches, equations.stops, watched, base, touches, prescribed)
+                with keeping.free_journal(checkpoint) as journal:
+                    simulation = driver.Simulation(equations, q, v, chosen, watched)
+                    run = keeping.run_kept(simulation, journal, every, (q, v), given)
+            warn_of_conventions(self.model, run.q, self.evaluator.kept)
+        return run
 
     # ---- files and the doctor ----------------------------------------------------------------------------------------
 
@@ -383,28 +389,39 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         write_together({file: write_recursa(self.model)})
         return file
 
-    def to_urdf(self) -> str:
-        """The robot as URDF text, which :func:`recursa.load` reads back to the same numbers.
+    def to_urdf(self, *, extensions: bool = False) -> str:
+        """The robot as URDF text, which :func:`recursa.load` and other programs read.
 
-        Gravity is not part of a URDF. The free joint of a robot loaded with ``floating=True`` is written as a floating
-        joint under a new root link. Beyond the standard, armature is an attribute of ``dynamics``, and the joint types
-        ``spherical`` and ``helical`` (with a pitch on ``axis``) are used where needed. An infinite limit is written as
-        the largest float, and reads back as infinite.
+        URDF has no words for gravity, constraints, motors, named states, armature, rotors and springs: if the robot has
+        any of them, a :class:`~recursa.ModelWarning` lists what other programs will miss. Armature, rotors and springs
+        are written as attributes that only Recursa reads. The free joint of a robot loaded with ``floating=True`` is
+        written as a floating joint under a new root link. A limit that is infinite or unknown is written as the largest
+        float, which reads back as no limit.
+
+        - ``extensions``: True also writes spherical, translation and helical joints, and numbers that differ along the
+          axes of one joint. Only Recursa reads them; without this option they are a :class:`~recursa.ModelError`,
+          because other programs refuse the whole file.
 
         >>> import recursa as rc
         >>> arm = rc.robots.panda_like()
         >>> rc.load(arm.to_urdf()).joint_names == arm.joint_names
         True
         """
-        return write_urdf(with_free_base(self.model))
+        description = with_free_base(self.model)
+        if not extensions:
+            require_standard(description)
+        warn_of_losses(self.model, description, stacklevel=2)
+        return write_urdf(description)
 
     def to_mjcf(self) -> str:
         """The robot as MJCF, MuJoCo's XML: the same dynamics in the same coordinates. MuJoCo need not be installed.
 
         Links are bodies, named frames sites; gravity, limits, armature, damping, friction, closures, relations, motors
         and named states are written, too; largest speeds are not, MuJoCo has none. A tied joint becomes a joint with an
-        equality constraint. MuJoCo wants some inertia in every moving body: where there is none, 2e-15 kg and kg m^2
-        are written. What it has no words for is a :class:`~recursa.ModelError` with the name: helical joints, armature
+        equality constraint. MuJoCo requires inertia in every moving body: where there is none, 2e-15 kg and kg m^2
+        are written. Where it would refuse the inertia of one link, the links that are fixed to each other have theirs
+        in one of them. Ranges without width are left out with a :class:`~recursa.ModelWarning`, as MuJoCo refuses them.
+        What it has no words for is a :class:`~recursa.ModelError` with the name: helical joints, armature
         along link axes of free and planar joints, inertias that no body can have. See :doc:`/formats`.
 
         >>> import recursa as rc

@@ -19,7 +19,7 @@ from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.dynamics.springs import acting, plan_with_springs
 from recursa.errors import DivergenceError, ShapeError, StateError, TooLargeError, unknown_name
-from recursa.evaluation.hints import warn_of_start
+from recursa.evaluation.hints import motion, warn_of_conventions
 from recursa.integrators import Scheme, named, stages_of
 from recursa.integrators.table import RolloutIntegrator
 from recursa.kernels.kernel import Program, program
@@ -116,7 +116,7 @@ def rollout(
     length, count, every = _times(step, steps, save_every)
     workers = check_threads(threads)
     start = _start(robot.model, q0, v0, parameters)
-    warn_of_start(robot.model, start.rows["q"], robot.evaluator.kept)
+    warn_of_conventions(robot.model, start.rows["q"], robot.evaluator.kept)
     closed = _closed(robot, torque, gains, start)
     if memory and (closed is None or not closed.law.memory):
         raise StateError("memory=True, but torque= is no controller that remembers anything, such as control.Adaptive")
@@ -151,7 +151,9 @@ def rollout(
         followed=closed.beginnings(followed) if closed else np.zeros(0, np.int64),
     )  # fmt: skip
     if run.rows and count:
-        _carry_out(robot, run, scheme, losses, workers, closed, pushes)
+        with motion(robot.evaluator.kept):
+            _carry_out(robot, run, scheme, losses, workers, closed, pushes)
+            warn_of_conventions(robot.model, run.saved_q, robot.evaluator.kept)
         if run.finite.min() < count:
             if run.stop_early:
                 raise _divergence(robot, run, given, start.shape, losses)

@@ -16,7 +16,7 @@ from recursa.integrators import Scheme, stages_of, weighted
 from recursa.kernels.rollout_kernel import RolloutRun
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 
@@ -87,7 +87,7 @@ def _accelerations(of: Subject, given: Names, *, losses: Losses = False) -> Reci
 
 ACCELERATION = Quantity(
     "rollout.acceleration", ("q", "v", "tau"), _accelerations, ACCELERATIONS, ("wrenches", "parameters"),
-    reads={"wrenches": "wrench"}, of_trees=True,
+    reads={"wrenches": "wrench"}, on_constraints=refusals.ACCELERATIONS,
 )  # fmt: skip
 
 

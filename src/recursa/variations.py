@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.doctor import examine
+from recursa.doctor import Report, examine
 from recursa.dynamics.kinematics import POSES
 from recursa.errors import ModelError, ShapeError, unknown_name
 from recursa.evaluation.facade import Facade
+from recursa.evaluation.unit_hints import warn_of_grams, warn_of_millimetres
 from recursa.lookups import Lookups
 from recursa.model.assemble import assemble
 from recursa.model.attaching import attached
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 _AS_IT_IS: Any = object()
+_UNPHYSICAL = ("mass", "inertia", "triangle", "pseudo-inertia", "hinge")  # findings about inertias that nothing has
 
 
 class Variations(Facade):
@@ -80,7 +82,10 @@ class Variations(Facade):
         array([0. , 0. , 0.1])
         """
         self.model.link_index(parent)
-        return self._changed(description=with_frame(self.model.description, name, parent, xyz, rpy))
+        description = with_frame(self.model.description, name, parent, xyz, rpy)
+        distance = float(description.joints[-1].placement.translation.norm())
+        warn_of_millimetres(self.model, distance, f"frame '{name}' on link '{parent}'")
+        return self._changed(description=description)
 
     def with_base(self, link: str) -> Self:
         """The same free flyer with another base: the tree re-rooted at a link, whose pose the free joint then is.
@@ -113,6 +118,11 @@ class Variations(Facade):
         """
         self.model.link_index(link)
         description = with_payload(self.model.description, link, mass, com, inertia)
+        payload = description.links[-1]
+        warn_of_grams(self.model, float(payload.mass), f"the payload on link '{link}'")
+        warn_of_millimetres(
+            self.model, float(payload.com.norm()), f"the centre of mass of the payload on link '{link}'"
+        )
         robot = self._changed(description=description)
         examine(robot.model).about("link", description.links[-1].name).warn(stacklevel=2)
         return robot
@@ -121,9 +131,10 @@ class Variations(Facade):
         """The same robot with other inertial parameters: all (10*nbodies,) as :attr:`parameters`, or some by name.
 
         Of every body the link that its joint carries gets all of it, and links on fixed joints, which are part of the
-        same body, are left without mass: parameters are those of bodies, and do not say how links share them. Nothing
-        is refused: parameters that torques were fitted with need not be those of a real body; the doctor tells. Such
-        a robot is kept by :meth:`save`; a URDF has no words for first moments without a mass.
+        same body, are left without mass: parameters are those of bodies, and do not say how links share them.
+        Parameters that no body can have (a negative mass, or moments that no distribution of mass makes) are a
+        :class:`~recursa.ModelWarning`, not an error, since torques can be fitted with them. Such a robot is kept by
+        :meth:`save`; a URDF has no words for first moments without a mass.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2)
@@ -132,7 +143,13 @@ class Variations(Facade):
         ([10], 1.0)
         """
         numbers = self._parameter_values(parameters).reshape(-1, 10).tolist()
-        return self._changed(description=with_inertias(self.model, [RigidInertia.from_components(x) for x in numbers]))
+        inertias = [RigidInertia.from_components(x) for x in numbers]
+        robot = self._changed(description=with_inertias(self.model, inertias))
+        unphysical = [finding for finding in examine(robot.model) if finding.code in _UNPHYSICAL]
+        if unphysical:
+            known = set(examine(self.model))
+            Report(robot.model.name, [finding for finding in unphysical if finding not in known]).warn(stacklevel=2)
+        return robot
 
     def _parameter_values(self, parameters: Any) -> Array:
         lookups = Lookups(self.model, self.evaluator)
@@ -241,9 +258,9 @@ class Variations(Facade):
         """The same robot with loops, contacts, relations and prescribed motions, which its motion then obeys.
 
         They are added to those that it has: :class:`~recursa.Loop`, :class:`~recursa.Contact`,
-        :class:`~recursa.JointRelation`, :class:`~recursa.Prescribed`. :meth:`forward_dynamics` obeys them;
-        :meth:`inverse_dynamics` without ``actuated`` and the mass matrix are still those of the tree. See
-        :doc:`/constraints`.
+        :class:`~recursa.JointRelation`, :class:`~recursa.Prescribed`. What says how the robot responds obeys them, such
+        as :meth:`forward_dynamics`, or refuses and names what to call, as :meth:`inverse_dynamics` does. The mass
+        matrix, poses and energies are in the coordinates of the tree. See :doc:`/constraints`.
 
         >>> import recursa as rc
         >>> robot = rc.robots.planar(3).with_constraints(rc.Loop("revolute", "world", "tip", at=(0.5, 0, 0)))

@@ -26,12 +26,12 @@ class Viewing(Facade):
         """Write the robot as a page for any browser: one file, which needs no network. Returns its path.
 
         In it the robot can be turned, posed by sliders, let go, held, pulled by its links: the page has the robot's own
-        dynamics, as :meth:`export_js` writes them, and simulates as ``simulate(integrator="rk4")`` does. See
-        :doc:`/view`.
+        dynamics, as :meth:`export_js` writes them, and simulates as ``simulate(integrator="rk4", stops=True)`` does.
+        Loops of a mechanism stay closed. See :doc:`/view`.
 
         - ``q``: where it begins, (nq,) or a mapping by joint names; without it the neutral configuration, moved into
-          the joints' ranges.
-        - ``meshes``: whether meshes that :func:`recursa.load` found in the folders ``assets=`` become part of the page
+          the joints' ranges and assembled. It has to close the robot's loops: :meth:`assemble` finds one that does.
+        - ``meshes``: whether meshes that :func:`recursa.load` found become part of the page
           (with the extra ``meshes``, which brings trimesh). False makes it small.
 
         >>> import pathlib, tempfile, recursa as rc

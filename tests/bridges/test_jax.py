@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -373,3 +374,23 @@ def test_importing_recursa_imports_neither() -> None:
     asked = "import sys, recursa as rc; rc.robots.planar(2).mass_matrix([0.0, 0.0])"
     code = f"{asked}; print({{'jax', 'torch'}} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("implementation", ["native", "traced"])
+def test_robots_and_their_functions_pickle_after_use(implementation: Any) -> None:
+    rj = rc.robots.planar(2).jax(implementation=implementation)
+    q = jnp.array([0.3, 0.4])
+    expected = rj.mass_matrix(q)
+    again, function = pickle.loads(pickle.dumps((rj, rj.mass_matrix)))
+    assert again.implementation == implementation
+    np.testing.assert_array_equal(again.mass_matrix(q), expected)
+    np.testing.assert_array_equal(function(q), expected)
+
+
+def test_links_and_frames_stand_where_methods_take_them() -> None:
+    robot = rc.robots.planar(2)
+    rj, q = robot.jax(), jnp.array([0.3, 0.4])
+    np.testing.assert_array_equal(rj.pose(q, "tip"), rj.pose(q, link="tip"))
+    np.testing.assert_array_equal(jax.jit(rj.velocities, static_argnums=2)(q, q, "world"), rj.velocities(q, q, "world"))
+    with pytest.raises(rc.StateError, match="link was given twice"):
+        rj.pose(q, "tip", link="tip")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -144,3 +145,44 @@ def test_mistakes_are_told() -> None:
         rt.mass_matrix(torch.zeros(2, dtype=torch.complex128))
     with pytest.raises(AttributeError, match="mass_matrix"):
         rt.mass_matrx  # noqa: B018
+
+
+def test_robots_and_their_functions_pickle_after_use() -> None:
+    robot = rc.robots.planar(2)
+    rt = robot.torch()
+    q = torch.tensor([0.3, 0.4], dtype=torch.float64)
+    expected = rt.mass_matrix(q)
+    again, function = pickle.loads(pickle.dumps((rt, rt.mass_matrix)))
+    assert type(again) is type(rt)
+    assert torch.equal(again.mass_matrix(q), expected) and torch.equal(function(q), expected)
+
+
+def test_links_and_frames_stand_where_methods_take_them() -> None:
+    robot = rc.robots.planar(2)
+    rt, q = robot.torch(), torch.tensor([0.3, 0.4], dtype=torch.float64)
+    assert torch.equal(rt.pose(q, "tip"), rt.pose(q, link="tip"))
+    np.testing.assert_array_equal(rt.jacobian(q, "tip"), robot.jacobian(q.numpy(), "tip"))
+    np.testing.assert_array_equal(rt.velocities(q, q, "world"), robot.velocities(q.numpy(), q.numpy(), "world"))
+    with pytest.raises(rc.StateError, match="link was given twice"):
+        rt.pose(q, "tip", link="tip")
+    with pytest.raises(rc.StateError, match="link is an option, not an array"):
+        rt.pose(q, np.zeros(2))
+    with pytest.raises(rc.StateError, match=r"looks transposed: pass q\.T"):
+        rt.mass_matrix(torch.zeros(2, 5))
+
+
+def test_tensors_that_require_gradients_are_answered_by_plain_methods() -> None:
+    robot = rc.robots.planar(2)
+    q = torch.tensor([0.3, 0.4], dtype=torch.float64, requires_grad=True)
+    calls = [
+        lambda: robot.mass_matrix(q),
+        lambda: robot.inverse_dynamics(q, [0.0, 0.0], [0.0, 0.0]),
+        lambda: robot.gravity_forces({"joint1": q[0]}),
+        lambda: robot.gravity_forces([q[0], q[1]]),
+        lambda: robot.simulate(q, duration=0.1),
+        lambda: rc.rollout(robot, q, q, None, 1e-3, 2),
+        lambda: rc.inverse_kinematics(robot, "tip", np.eye(4), q0=q),
+    ]
+    for call in calls:
+        with pytest.raises(rc.StateError, match=r"robot\.torch\(\).*detach\(\)"):
+            call()

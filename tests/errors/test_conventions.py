@@ -76,8 +76,88 @@ def test_radians_are_not_noticed() -> None:
     assert said(lambda: robot.mass_matrix(1.5 * robot.position_limits[1])) == []
     wheel = rc.robots.planar(1)
     assert said(lambda: wheel.mass_matrix([720.0])) == []
-    robot.simulate(robot.neutral(), np.zeros(7), duration=1e-3, progress=False)
-    assert said(lambda: robot.mass_matrix(robot.neutral() + 30.0)) == []
+
+
+def test_angles_that_a_motion_has_come_to_are_not_noticed() -> None:
+    """But a motion that stays within the limits does not end the hints."""
+
+    def spinning() -> rc.Robot:
+        return rc.robots.planar(1).with_gravity((0, 0, 0)).with_joint("joint1", limits=(-1.0, 1.0))
+
+    robot = spinning()
+    assert said(lambda: robot.simulate([0.0], [300.0], duration=0.1, progress=False)) == []
+    assert said(lambda: robot.mass_matrix([30.0])) == []
+    robot = spinning()
+    assert said(lambda: rc.rollout(robot, [[0.0]], [[300.0]], None, 1e-2, 10)) == []
+    assert said(lambda: robot.mass_matrix([30.0])) == []
+    robot = spinning()
+    robot.simulate([0.0], [0.0], duration=1e-3, progress=False)
+    assert "degrees" in said(lambda: robot.mass_matrix([30.0]))[0]
+
+
+@pytest.mark.parametrize("batch", [(), (4,), (2, 3)])
+@pytest.mark.parametrize("given", [np.array, np.ndarray.tolist])
+def test_hints_do_not_depend_on_what_was_called_before(batch, given) -> None:
+    """Whether a call takes the general way or goes straight into native code."""
+    robot = arm()
+    q = np.zeros((*batch, robot.nq))
+    for _ in range(3):
+        assert said(lambda: robot.mass_matrix(given(q))) == []
+    q[..., 1] = 45.0
+    assert len(said(lambda: [robot.mass_matrix(given(q)) for _ in range(3)])) == 1
+    robot.mass_matrix(given(q))  # native again
+    assert said(lambda: robot.gravity_forces(given(q))) == []
+    flyer = rc.robots.free_flyer(2)
+    q = np.broadcast_to(flyer.neutral(), (*batch, flyer.nq)).copy()
+    for _ in range(3):
+        assert said(lambda: flyer.mass_matrix(given(q))) == []
+    q[..., 3:7] = 1.0, 0.0, 0.0, 0.0
+    assert len(said(lambda: [flyer.mass_matrix(given(q)) for _ in range(3)])) == 1
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_every_argument_of_coordinates_is_looked_at(place) -> None:
+    robot = arm()
+    pair = [np.zeros(robot.nq), np.zeros(robot.nq)]
+    for _ in range(3):
+        assert said(lambda: robot.difference(*pair)) == []
+    pair[place] = pair[place] + 45.0
+    assert len(said(lambda: [robot.difference(*pair) for _ in range(3)])) == 1
+
+
+STARTS = {
+    "inverse_kinematics": lambda robot, q: rc.inverse_kinematics(robot, "hand", np.eye(4), q0=q, restarts=0),
+    "posture": lambda robot, q: rc.inverse_kinematics(robot, "hand", np.eye(4), posture=q, restarts=0),
+    "analytic": lambda robot, q: rc.analytic_inverse_kinematics(rc.robots.puma560(), "link6", np.eye(4), q0=q),
+    "workspace": lambda robot, q: rc.workspace(robot, "hand", q0=q, samples=5),
+}
+
+
+@pytest.mark.interpreted(reason="what is said, not what is computed")
+@pytest.mark.parametrize("name", STARTS)
+def test_degrees_of_starts_are_noticed(name) -> None:
+    q = rc.robots.puma560().neutral() if name == "analytic" else arm().neutral()
+    assert said(lambda: STARTS[name](arm(), q)) == []
+    q[1] = -45.0
+    (message,) = said(lambda: STARTS[name](arm(), q))
+    assert "is at -45 rad" in message and "degrees" in message
+
+
+def test_hints_about_named_coordinates_do_not_depend_on_what_was_called_before() -> None:
+    robot = arm()
+    for _ in range(3):
+        robot.gravity_forces({"shoulder": 0.4})
+    assert "joint 'shoulder' is at 45 rad" in said(lambda: robot.gravity_forces({"shoulder": 45.0}))[0]
+
+
+def test_states_after_a_hint_go_straight_into_native_code_again(monkeypatch) -> None:
+    robot = arm()
+    q = robot.neutral()
+    q[0] = 90.0
+    for _ in range(3):
+        said(lambda: robot.mass_matrix(q))
+    monkeypatch.setattr(type(robot.evaluator), "evaluate", None)
+    assert robot.mass_matrix(q).shape == (7, 7)
 
 
 def test_a_quaternion_with_w_first_is_noticed() -> None:
@@ -132,6 +212,56 @@ def test_coordinates_of_pinocchio_are_recognised() -> None:
     with pytest.raises(rc.ShapeError) as caught:
         robot.mass_matrix([1.0, 0.0, 1.0])
     assert "Pinocchio" not in str(caught.value)
+
+
+def test_a_forgotten_floating_base_is_recognised() -> None:
+    robot, flyer = (rc.load(rc.robots.urdf("quadruped"), floating=floating) for floating in (False, True))
+    q, v = flyer.random_state(1)
+    calls = [
+        lambda: robot.mass_matrix(q),
+        lambda: robot.inverse_dynamics(q[7:], v, v),
+        lambda: robot.mass_matrix([q, q]),
+        lambda: robot.simulate(q, v, duration=0.1),
+        lambda: rc.rollout(robot, [q], [v], None, 1e-3, 2),
+    ]
+    for call in calls:
+        with pytest.raises(rc.ShapeError, match=r"robot 'quadruped' has n[qv] = 12\. .* floating=True forgotten"):
+            call()
+
+
+def test_torques_of_the_joints_alone_are_recognised() -> None:
+    """For a free base beside n joints; the advice is carried out."""
+    robot = rc.load(rc.robots.urdf("quadruped"), floating=True)
+    q, v = robot.random_state(1)
+    tau = np.arange(12.0)
+    calls = {
+        "tau": lambda: robot.forward_dynamics(q, v, tau),
+        "torque": lambda: robot.simulate(q, v, duration=0.1, torque=tau),
+        "tau ": lambda: robot.simulate(q, v, duration=0.1, torque=lambda t, q, v: tau),
+    }
+    for name, call in calls.items():
+        with pytest.raises(rc.ShapeError, match=r"joints alone; the 6 of the free base 'root' come first") as caught:
+            call()
+        advice = str(caught.value).rpartition(": ")[2]
+        np.testing.assert_array_equal(eval(advice, {"np": np, name.strip(): tau}), [0.0] * 6 + tau.tolist())
+    rows = np.tile(q[7:], (3, 1))
+    with pytest.raises(rc.ShapeError, match="the 7 of the free base 'root' come first") as caught:
+        robot.mass_matrix(rows)
+    assert robot.mass_matrix(eval(str(caught.value).rpartition(": ")[2], {"np": np, "q": rows})).shape == (3, 18, 18)
+
+
+def test_transposed_batches_are_recognised() -> None:
+    robot = rc.robots.planar(3)
+    q = np.zeros((3, 50))
+    calls = {
+        "q.T": lambda: robot.mass_matrix(q),
+        "v.T": lambda: robot.inverse_dynamics(q.T, q, q.T),
+        "q0.T": lambda: rc.rollout(robot, q, q, None, 1e-3, 2),
+        r"np.swapaxes\(q, -1, -2\)": lambda: robot.mass_matrix(np.zeros((2, 3, 5), np.float32)),
+    }
+    for advice, call in calls.items():
+        with pytest.raises(rc.ShapeError, match=f"looks transposed: pass {advice}$"):
+            call()
 
 
 def test_names_of_joints_need_a_robot() -> None:

@@ -16,6 +16,7 @@ import recursa as rc
 from recursa import errors
 from recursa.book.solving import conjugate_gradients
 from recursa.book.tensors import dual
+from recursa.kernels.extension import extension
 from recursa.spatial import Mat3, Vec3
 
 ARM = rc.robots.planar(3)
@@ -43,6 +44,12 @@ HAND = text(
 def massless() -> rc.Robot:
     joint = '<joint name="bend" type="continuous"><parent link="base"/><child link="elbow"/></joint>'
     return rc.load(text(joint), strict=False)
+
+
+def _without_extension(job: Callable[[], object]) -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("recursa.kernels.extension._entry", None)
+        return job()
 
 
 # raise it; the class; what the message must say: the thing, what was expected, what came, what to try
@@ -277,7 +284,12 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
     "file that is no run": (
         lambda: rc.read(__file__),
         rc.ResultFileError,
-        ("test_messages.py' is not a run that Recursa saved", "no HDF5 file"),
+        ("test_messages.py' is not a run that Recursa saved", "no .npz file"),
+    ),
+    "no C extension": (
+        lambda: _without_extension(lambda: extension("the timing of paths")),
+        errors.NativeCodeError,
+        ("the timing of paths needs Recursa's C extension", "pip install"),
     ),
     "an arm without a closed form": (
         lambda: rc.analytic_inverse_kinematics(rc.robots.panda_like(), "flange", np.eye(4)),

@@ -70,15 +70,15 @@ def test_every_rule_holds_somewhere_and_every_rate_has_one():
 
 
 INERTIAL = {  # Table 4, right column: what is added to the left one
-    "E_phi": "Omega E_phi - E_phi Omega",
-    "phi": "phi (Omega E_phi - E_phi Omega) phi",
-    "H": "-H Omega",
-    "M": "Omega M - M Omega",
+    "E_phi": "Omega_tilde E_phi - E_phi Omega_tilde",
+    "phi": "phi (Omega_tilde E_phi - E_phi Omega_tilde) phi",
+    "H": "-H Omega_tilde",
+    "M": "Omega_tilde M - M Omega_tilde",
     "D": "0 D",
-    "G": "Omega G",
-    "tau_bar": "Omega tau_bar - tau_bar Omega",
-    "E_psi": "Omega E_psi - E_psi Omega",
-    "P": "Omega P - P Omega",
+    "G": "Omega_tilde G",
+    "tau_bar": "Omega_tilde tau_bar - tau_bar Omega_tilde",
+    "E_psi": "Omega_tilde E_psi - E_psi Omega_tilde",
+    "P": "Omega_tilde P - P Omega_tilde",
 }
 
 

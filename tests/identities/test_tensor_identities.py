@@ -683,3 +683,49 @@ def test_3_4_10_and_19_and_20_symbolically():
 def test_3_4_36_extension_symbolically():
     t, v = Mat3(symbolic_vector("p"), symbolic_vector("q"), symbolic_vector("r")), symbolic_vector("v")
     assert_identically_zero(dual(t @ v) + t.T @ dual(v) + dual(v) @ t - dual(v) * t.trace())
+
+
+# ---- arrays and lists ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("read", [np.asarray, np.ndarray.tolist])
+def test_arrays_and_lists_are_taken(read):
+    u, v = np.array([1.0, 2.0, 3.0]), np.array([-1.0, 0.5, 2.0])
+    t, s = np.arange(9.0).reshape(3, 3), np.diag([1.0, 2.0, 4.0])
+    x, y, a, b = (read(array) for array in (u, v, t, s))
+    assert np.array_equal(np.array(dyad(x, y)), np.outer(u, v))
+    assert np.array_equal(np.array(wedge(x, y)), np.outer(u, v) - np.outer(v, u))
+    assert np.array_equal(right_dot(a, x), t @ u)
+    assert np.array_equal(left_dot(x, a), u @ t)
+    assert component(a, x, y) == u @ t @ v
+    assert np.array_equal(np.array(tensor_dot(a, b)), t @ s)
+    assert np.array_equal(tensor_product(a, b), np.einsum("ij,kl->ijkl", t, s))
+    assert contraction(a) == np.trace(t)
+    assert double_dot(a, b) == np.trace(t @ s)
+    assert inner(a, b) == (t * s).sum()
+    assert norm(a) == np.linalg.norm(t)
+    assert cosine(b, b) == pytest.approx(1.0)
+    assert np.array_equal(np.array(lie_bracket(a, b)), t @ s - s @ t)
+    assert np.array_equal(np.array(change_basis(a, to_new=np.eye(3)[[1, 2, 0]])), t[[1, 2, 0]][:, [1, 2, 0]])
+    assert np.array_equal(np.array(symmetric_part(a)) + np.array(skew_part(a)), t)
+    assert np.array_equal(np.array(split(a)[0]), np.array(symmetric_part(a)))
+    assert np.array_equal(right_dot(projection_along(y), x), v * (u @ v))
+    assert np.array_equal(right_dot(projection_across([0.0, 0.0, 1.0]), x), [1.0, 2.0, 0.0])
+    assert spectral(b).values == (1.0, 2.0, 4.0)
+    assert invariants(b).i3 == 8.0
+    assert power_traces(b).f2 == 21.0
+    assert np.array_equal(axial(a), 2.0 * np.array(vect(a)))
+    assert np.array_equal(right_dot(dual(x), y), np.cross(u, v))
+    assert np.array_equal(dual(read(np.array(dual(x)))), u)
+    assert np.array_equal(np.array(opposite_dual(x)), np.array(dual(x)).T)
+
+
+def test_arrays_of_vectors_and_tensors_are_batches():
+    rng = np.random.default_rng(3)
+    u, t = rng.normal(size=(3, 3)), rng.normal(size=(5, 3, 3))
+    assert np.array_equal(dyad(u, u).array(), u[:, :, None] * u[:, None, :])
+    assert np.allclose(tensor_dot(t, t).array(), t @ t)
+    with pytest.raises(ShapeError, match=r"v has shape \(4,\), expected \(\.\.\., 3\)"):
+        dyad([1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(ShapeError, match=r"t has shape \(2, 2\), expected \(\.\.\., 3, 3\)"):
+        norm(np.eye(2))

@@ -57,7 +57,7 @@ ROBOTS = {
 
 
 def with_losses(robot):
-    urdf = robot.to_urdf().replace("</joint>", '<dynamics damping="0.3" friction="0.2"/></joint>')
+    urdf = robot.to_urdf(extensions=True).replace("</joint>", '<dynamics damping="0.3" friction="0.2"/></joint>')
     return rc.load(urdf)
 
 

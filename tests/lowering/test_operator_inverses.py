@@ -287,6 +287,21 @@ def test_five_joints_never_move_a_link_in_every_direction():
             f(np.stack([arm.random_state(k)[0] for k in range(20)]), None, np.ones(6))
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("form", ["straight", "loop"])
+@pytest.mark.parametrize("text", ["inv(J(tip) inv(mass) J(tip)*) f", "logdet(J(tip) inv(mass) J(tip)*)"])
+def test_planar_arms_never_move_a_link_in_every_direction(text, form):
+    """Rotations leave some rounding in the rows of the directions in which nothing moves."""
+    arm = rc.robots.planar(6)
+    f = rc.compile(rc.parse(text, arm, vectors={"f": "tip"}), arm, form=form)
+    numbers = [np.ones(6) for _ in f.inputs]
+    for seed in range(80):
+        for dtype in (np.float64, np.float32):
+            q = arm.random_state(seed)[0].astype(dtype)
+            with pytest.raises(SingularMatrixError, match=r"rank (is )?[123] of 6"):
+                f(q, None, *(x.astype(dtype) for x in numbers))
+
+
 @pytest.mark.parametrize("text", ["inv(M + phi)", "inv(mass + H phi H*)", "inv(mass + T T*)"])
 def test_what_has_no_sweep_says_so(text):
     robot = ROBOTS["panda_like"]()

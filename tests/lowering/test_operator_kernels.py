@@ -451,6 +451,9 @@ def test_singular_blocks_that_never_have_an_inverse_are_refused():
         rc.compile(robot_of("tree").operators.A.inverse())
     with pytest.raises(SingularMatrixError, match=r"M has no inverse: link '.*' has no mass"):
         rc.compile(robot_of("floating_tree").operators.M.inverse())
+    for text in ("inv(M)", "inv(phi M phi*)"):  # links that are thin rods do not resist turning about themselves
+        with pytest.raises(SingularMatrixError, match=r"link 'link1' has .* no rotational inertia about some axis"):
+            rc.compile(text, rc.robots.planar(2))
     robot = robot_of("pendulum")
     o = robot.operators
     q, v = robot.random_state(1)

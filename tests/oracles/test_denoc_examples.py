@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 import recursa as rc
 from numeric import close, skew, states, tied_gripper
-from recursa.cli.demo import EXAMPLES
+from recursa.examples.two_arms import ARMS, MOTION
 from zoo import ZOO, floating_tree_with_rotors, large_interpreted
 
 # ---- the examples ----------------------------------------------------------------------------------------------------
@@ -148,13 +148,13 @@ EXTREMES = {  # least and most of every joint, and when; the notes have four to 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.robot)
-def test_extremes_of_the_torques_match_the_known_ones(example):
-    robot = rc.robots.by_name(example.robot)
-    motion = rc.Trajectory.cycloid(np.array(example.start), np.array(example.end), example.motion)
+@pytest.mark.parametrize("name", ARMS)
+def test_extremes_of_the_torques_match_the_known_ones(name):
+    robot = rc.robots.by_name(name)
+    motion = rc.Trajectory.cycloid(*ARMS[name], MOTION)
     t = motion.times(1001)
     tau = robot.inverse_dynamics(*motion.sample(t))
-    for curve, (least, low, most, high) in zip(tau.T, EXTREMES[example.robot], strict=True):
+    for curve, (least, low, most, high) in zip(tau.T, EXTREMES[name], strict=True):
         assert [curve.min(), curve.max()] == pytest.approx([least, most], rel=2e-4)
         assert [t[curve.argmin()], t[curve.argmax()]] == pytest.approx([low, high], abs=0.011)
 

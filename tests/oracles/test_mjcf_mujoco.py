@@ -133,15 +133,16 @@ def test_robots_without_words_in_mjcf_are_these(name: str) -> None:
         ZOO[name]().to_mjcf()
 
 
-def packaged() -> list[Path]:
-    """MJCF files that come with installed packages."""
+def packaged() -> list[tuple[Path, Path]]:
+    """MJCF files that come with installed packages, and the folders of these."""
     from importlib.util import find_spec
 
-    found: list[Path] = []
+    found: list[tuple[Path, Path]] = []
     for package in ("gymnasium", "dm_control", "robosuite"):
         spec = find_spec(package)
         for folder in (spec.submodule_search_locations or []) if spec else []:
-            found += (path for path in Path(folder).rglob("*.xml") if "<mujoco" in path.read_text(errors="replace"))
+            files = (path for path in Path(folder).rglob("*.xml") if "<mujoco" in path.read_text(errors="replace"))
+            found += ((path, Path(folder)) for path in files)
     return sorted(found)
 
 
@@ -149,8 +150,7 @@ def packaged() -> list[Path]:
 @pytest.mark.skipif(not packaged(), reason="gymnasium, dm_control, robosuite: none is installed")
 def test_packaged_models_match_mujoco() -> None:
     """Every model that MuJoCo compiles is read, and agrees; those that it refuses are refused."""
-    for path in packaged():
-        folder = path.parents[1]
+    for path, folder in packaged():
         try:
             robot = loaded(path, assets=[folder], strict=False)  # type: ignore[arg-type]
         except rc.ModelError:

@@ -141,7 +141,7 @@ def test_frames_payloads_welds_and_options_come_along():
         found = answers(other, q2, v2, robot.rebase_forces(q, tau, link), robot.link_names)
         for name, expected in answers(robot, q, v, tau, robot.link_names).items():
             close(found[name], expected, 1e-12, name)
-        read = rc.load(other.to_urdf(), gravity=robot.gravity)  # and survive a file
+        read = rc.load(other.to_urdf(extensions=True), gravity=robot.gravity)  # and survive a file
         close(read.kinetic_energy(q2, v2), robot.kinetic_energy(q, v), 1e-12)
     assert robot.with_base(robot.model.joints[0].child) == robot
 
@@ -227,6 +227,38 @@ def test_known_mass_matrix_and_bias_from_every_base(link):
 
 
 # ---- what cannot be --------------------------------------------------------------------------------------------------
+
+
+def test_a_free_target_beside_a_free_base_is_refused_with_the_reason():
+    """A robot whose base is free already is not told to load it with a free base."""
+    builder = rc.Builder("capture").link("bus", mass=10.0, inertia=(1, 1, 1))
+    builder.link("arm", mass=1.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.1)).link("target", mass=3.0, inertia=(1, 1, 1))
+    builder.joint("root", "free", parent="world", child="bus")
+    builder.joint("shoulder", "revolute", parent="bus", child="arm", axis=(0, 0, 1))
+    robot = builder.joint("loose", "free", parent="world", child="target").build().with_gravity((0, 0, 0))
+    q, v = robot.random_state(1)
+    rates = np.zeros(robot.nv - 6)
+    calls = [
+        lambda: robot.with_base("arm"),
+        lambda: robot.with_base("target"),
+        lambda: robot.rebase_state(q, v, "arm"),
+        lambda: robot.base_transform(q, "arm"),
+        lambda: rc.free.inverse_dynamics(robot, q, v, rates),
+        lambda: rc.free.generalized_inertia(robot, q),
+        lambda: rc.free.generalized_jacobian(robot, q, "arm"),
+        lambda: rc.free.locked_inertia(robot, q),
+        lambda: rc.free.momentum_maps(robot, q),
+        lambda: rc.free.base_velocity(robot, q, rates),
+        lambda: rc.free.reaction_null_projector(robot, q),
+        lambda: rc.free.dual_quantities(robot, q, v, v),
+        lambda: rc.free.move_joints(robot, q, lambda t, q: rates, [0.0, 0.1]),
+        lambda: rc.free.reorient(robot, q, [0, 0, 0, 1]),
+        lambda: rc.free.simulate_links(robot, q, v, 0.1),
+    ]
+    for call in calls:
+        with pytest.raises(rc.NoSweepError, match=r"(?s)'root' \(free\), 'loose' \(free\).*free target") as caught:
+            call()
+        assert "floating=True" not in str(caught.value)
 
 
 def test_what_has_no_other_base_is_refused():

@@ -214,7 +214,7 @@ def test_learning_with_steps_of_any_size() -> None:
     close(fixed.memory[-1], adaptive.memory[-1], 1e-6)
     with pytest.raises(rc.StateError, match="implicit midpoint"):
         loaded.simulate([0.1, 0.5], duration=0.5, torque=law, integrator="implicit-midpoint", step=1e-3)
-    with pytest.raises(rc.StateError, match="remembers"):
+    with pytest.raises(rc.StateError, match="memory"):
         loaded.trajectory_sensitivity(adaptive, payload="tip", torque=law)
 
 

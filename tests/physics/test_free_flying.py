@@ -163,6 +163,49 @@ def test_what_the_hinge_lets_through_has_no_inertia_along_it():
         assert gap(hinges.S_plus[0, k] - G @ columns.T @ hinges.S_plus[0, k], hinges.S[0, k]) < 1e-12
 
 
+def with_weight(robot: rc.Robot) -> rc.Robot:
+    """The same where it falls: what is done about gravity matters."""
+    return robot.with_gravity((1.0, -2.0, -9.0))
+
+
+@every_flyer
+def test_filter_and_dual_quantities_have_one_convention_of_gravity(name):
+    robot = with_weight(FLYERS[name]())
+    q, v, tau = states(robot, 3)
+    pushes = np.random.default_rng(8).normal(size=(robot.nlinks, 6))
+    for options in ({}, {"wrenches": pushes, "losses": True}):
+        hinges = rc.free.dual_quantities(robot, q, v, tau, **options)
+        filtered = robot.filtering(q, v, tau, **options)
+        assert gap(hinges.z, filtered.z) < 1e-10
+        assert gap(hinges.outboard, filtered.f) < 1e-10
+        assert gap(-(hinges.S @ filtered.alpha[..., None])[..., 0] - hinges.z_s, filtered.f) < 1e-10
+
+
+@every_flyer
+def test_dual_gains_and_innovations_give_accelerations(name):
+    """(16), (18) and (26) of Jain & Rodriguez, with armature in D_s."""
+    robot = with_weight(FLYERS[name]())
+    q, v, tau = states(robot, 2)
+    hinges, filtered = rc.free.dual_quantities(robot, q, v, tau), robot.filtering(q, v, tau)
+    expected = robot.forward_dynamics(q, v, tau)
+    for k, joint in enumerate(robot.model.joints):
+        own = slice(joint.v_start, joint.v_start + joint.kind.nv)
+        if joint.parent < 0:
+            assert not hinges.D_s[..., own, :].any() and not hinges.nu_s[..., own].any()
+            continue
+        H = np.array([column.components() for column in joint.columns()])
+        S_plus, D, G = hinges.S_plus[:, k], hinges.D_s[:, own, own], hinges.G_s[:, :, own]
+        assert gap(D, H @ S_plus @ H.T + np.diag(joint.armature)) < 1e-12
+        assert gap(G @ D, -S_plus @ H.T) < 1e-10
+        assert gap(S_plus + G @ H @ S_plus, hinges.S[:, k]) < 1e-10
+        eps, nu = hinges.epsilon_s[:, own], hinges.nu_s[:, own]
+        assert gap(eps, tau[:, own] + hinges.z_s_plus[:, k] @ H.T) < 1e-10
+        assert gap(hinges.z_s_plus[:, k] + (G @ eps[..., None])[..., 0], hinges.z_s[:, k]) < 1e-10
+        assert gap((D @ nu[..., None])[..., 0], eps) < 1e-10
+        carried = (np.swapaxes(G, -1, -2) @ filtered.alpha[:, k, :, None])[..., 0]
+        assert gap(nu - carried, expected[:, own]) < 1e-10
+
+
 def test_robots_that_are_held_have_no_dual_quantities():
     arm = rc.robots.planar(2)
     with pytest.raises(rc.NoSweepError, match="dual_quantities"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -74,6 +75,60 @@ def test_base_parameters_are_the_true_ones_within_their_deviations(panda, panda_
     errors = (found.base.values - unknowns.structure.matrix @ truth) / found.base.deviations
     assert 0.3 < np.mean(errors**2) < 4.0
     assert np.abs(errors).max() < 8.0
+
+
+@pytest.mark.interpreted(reason="statistics of the fit, not of how its rows are computed")
+@pytest.mark.parametrize("method, encoder", [("base", 0.0), ("base", 5e-5), ("entropic", 0.0)])
+def test_deviations_cover_the_truth_as_often_as_they_say(method, encoder):
+    """Over logs with other noise and other motions: errors in standard deviations, and in the metric of covariances."""
+    true, prior = with_friction(rc.robots.planar(2)), vaguely(rc.robots.planar(2))
+    terms = ("inertia", "viscous", "coulomb", "armature", "offset")
+    structure = Unknowns.of(prior, terms, None, np.ones(2)).structure.matrix
+    truth = structure @ Unknowns.of(true, terms, None, np.ones(2)).known
+    errors, of_joints = [], []
+    for seed in range(24):
+        t, q, v, a = motion(true, seed, duration=6.0)
+        rng = np.random.default_rng(seed)
+        tau = true.inverse_dynamics(q, v, a, losses=True)
+        tau += 0.003 * np.abs(tau).max(axis=0) * rng.normal(size=tau.shape)
+        measured = {"t": t, "q": q + encoder * rng.normal(size=q.shape), "tau": tau}
+        found = rc.identify(prior, measured, method=method, holdout=0.0)
+        errors.append(np.linalg.solve(np.linalg.cholesky(found.base.covariance), found.base.values - truth))
+        of_joints += [
+            (found.joints[term][joint.name] - getattr(joint, name)[0]) / found.deviations[term][joint.name]
+            for term, name in (("viscous", "damping"), ("coulomb", "friction"), ("armature", "armature"))
+            for joint in true.model.joints
+        ]
+    assert 0.9 < np.sqrt(np.mean(np.square(errors))) < 1.15  # larger by 1.19 if rows were taken to be independent
+    assert 0.62 < np.mean(np.abs(errors) < 1.0) < 0.75
+    assert 0.92 < np.mean(np.abs(errors) < 1.96) < 0.98
+    assert np.mean(np.abs(of_joints) < 3.5) > 0.98  # also of numbers that torques alone do not tell apart
+
+
+UNMODELLED = {
+    "friction with the square of the speed": lambda q, v: 0.3 * v * np.abs(v),
+    "friction at low speed": lambda q, v: 0.5 * np.sign(v) * np.exp(-np.square(v / 0.3)),
+    "ripple": lambda q, v: 0.2 * np.sin(8.0 * q),
+    "": lambda q, v: 0.0,
+}
+
+
+@pytest.mark.interpreted(reason="statistics of the fit, not of how its rows are computed")
+@pytest.mark.parametrize("name", UNMODELLED)
+def test_a_residual_far_above_the_noise_is_noticed(name):
+    true = with_friction(rc.robots.planar(2))
+    t, q, v, a = motion(true, 3)
+    rng = np.random.default_rng(2)
+    tau = true.inverse_dynamics(q, v, a, losses=True)
+    tau += UNMODELLED[name](q, v) + 0.003 * np.abs(tau).max(axis=0) * rng.normal(size=tau.shape)
+    measured = {"t": t, "q": q, "tau": tau}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = rc.identify(vaguely(rc.robots.planar(2)), measured)
+    texts = [str(one.message) for one in caught if one.category is rc.ModelWarning]
+    assert [("joint1" in text, "times its noise" in text) for text in texts] == ([(True, True)] if name else [])
+    assert all(one.filename == __file__ for one in caught)
+    assert any("far above the noise" in note for note in found.notes) == bool(name)
 
 
 def test_the_held_out_part_and_the_fitted_one_are_told_alike(found):

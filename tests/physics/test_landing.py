@@ -212,12 +212,14 @@ def test_native_rollouts_with_constraints_are_those_from_python_and_simulations(
 def test_impact_obeys_its_law_and_makes_no_energy(e: float) -> None:
     robot = rc.robots.stewart()
     q, v = robot.neutral(), np.random.default_rng(2).normal(size=(5, robot.nv))
-    after = robot.impact(q, v, restitution=e)
+    after, impulses, lost = robot.impact(q, v, restitution=e)
     J, M = robot.constraint_jacobian(q), robot.mass_matrix(q)
     assert np.abs(after @ J.T + e * v @ J.T).max() < 1e-11
     before, left = (0.5 * np.einsum("bi,ij,bj->b", x, M, x) for x in (v, after))
     assert (left <= before * (1 + 1e-12)).all()
+    assert np.abs(lost - (before - left)).max() < 1e-11 * before.max() and (lost >= 0.0).all()
     impulse = (after - v) @ M
+    assert np.abs(impulses @ J - impulse).max() < 1e-10 * np.abs(impulse).max()
     free = np.linalg.svd(J)[2][np.linalg.matrix_rank(J) :]
     assert np.abs(impulse @ free.T).max() < 1e-10
     with pytest.raises(rc.StateError, match="restitution"):

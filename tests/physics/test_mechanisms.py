@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import recursa as rc
+from robot_data import urdf_files
 
 G = 9.81
 
@@ -79,8 +82,8 @@ def test_four_bar_moves_as_its_closed_form(theta: float) -> None:
     a = robot.forward_dynamics(q, v, [torque, 0, 0])
     expected = reduced(four_bar_energy, theta, rate, torque)
     assert abs(a[0] - expected) < 1e-9 * abs(expected)
-    found = robot.inverse_dynamics(q, v, a, actuated=["crank_joint"])
-    assert np.abs(found - [torque, 0, 0]).max() < 1e-9 and np.abs(found.residual).max() < 1e-9
+    tau, residual = robot.actuator_torques(q, v, a, actuated=["crank_joint"])
+    assert np.abs(tau - [torque, 0, 0]).max() < 1e-9 and np.abs(residual).max() < 1e-9
 
 
 def slider_crank(r: float = 0.2, rod_length: float = 0.7) -> rc.Robot:
@@ -121,9 +124,9 @@ def test_slider_crank_moves_as_its_closed_form(theta: float) -> None:
     a = robot.forward_dynamics(q, v, [torque, 0, 0])
     expected = reduced(slider_energy, theta, rate, torque)
     assert abs(a[0] - expected) < 1e-9 * abs(expected)
-    pushed = robot.inverse_dynamics(q, v, a, actuated=["slide"])
-    assert np.abs(pushed.residual).max() < 1e-9  # another motor does the same
-    assert abs(pushed[2] * v[2] - torque * rate) < 1e-9
+    tau, residual = robot.actuator_torques(q, v, a, actuated=["slide"])
+    assert np.abs(residual).max() < 1e-9  # another motor does the same
+    assert abs(tau[2] * v[2] - torque * rate) < 1e-9
 
 
 # ---- redundant, singular, conflicting --------------------------------------------------------------------------------
@@ -187,7 +190,7 @@ def test_limits_hold_while_loops_close() -> None:
     assert np.abs(robot.constraint_error(q)).max() < 1e-12
     assert 0.4 <= q[0] <= 0.6 and q[1] <= -0.2
     narrow = tree.with_joint("joint1", limits=(2.9, 3.1)).with_joint("joint2", limits=(-0.1, 0.1))
-    with pytest.raises(rc.StateError, match="Joints at a limit: 'joint"):
+    with pytest.raises(rc.StateError, match="Joints at a limit or beyond: 'joint"):
         narrow.with_constraints(rc.Loop("point", "world", "tip", at=(0.5, 0.1, 0))).assemble([3.0, 0.0, 0.0])
 
 
@@ -204,11 +207,11 @@ def test_what_no_actuator_can_balance_is_the_residual() -> None:
     ball = rc.robots.free_flyer(2).with_gravity((0, 0, -G))
     q = ball.neutral()
     still = np.zeros(ball.nv)
-    found = ball.inverse_dynamics(q, still, still, actuated=["joint1", "joint2"])
-    assert np.abs(found[:6]).max() == 0.0
-    assert abs(np.linalg.norm(found.residual[3:6]) - G * ball.mass) < 1e-9
+    tau, residual = ball.actuator_torques(q, still, still, actuated=["joint1", "joint2"])
+    assert np.abs(tau[:6]).max() == 0.0
+    assert abs(np.linalg.norm(residual[3:6]) - G * ball.mass) < 1e-9
     held = ball.with_constraints(rc.Contact("surface", "bus"))
-    assert np.abs(held.inverse_dynamics(q, still, still, actuated=["joint1", "joint2"]).residual).max() < 1e-12
+    assert np.abs(held.actuator_torques(q, still, still, actuated=["joint1", "joint2"]).residual).max() < 1e-12
 
 
 def test_prescribed_joints_are_hybrid_dynamics() -> None:
@@ -222,3 +225,48 @@ def test_prescribed_joints_are_hybrid_dynamics() -> None:
     assert np.abs(found - expected.a).max() < 1e-11 * np.abs(expected.a).max()
     forces = robot.constraint_forces(q, v, tau, prescribed=a[1::2])
     assert np.abs(tau[1::2] + forces - expected.tau[1::2]).max() < 1e-10 * np.abs(expected.tau).max()
+
+
+def test_a_start_beyond_limits_is_kept_if_it_closes_and_limits_can_be_ignored() -> None:
+    tree = rc.robots.planar(3).with_joint("joint1", limits=(0.4, 0.6)).with_joint("joint2", limits=(-3.0, -0.2))
+    robot = tree.with_constraints(rc.Loop("point", "world", "tip", at=(0.5, 0.1, 0)))
+    closed = robot.assemble([1.2, -1.2, 0.1], limits=False)
+    assert not 0.4 <= closed[0] <= 0.6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.abs(robot.assemble(closed) - closed).max() < 1e-12
+        near = robot.assemble(closed + np.array([0.01, 0.02, 0.03]))
+    assert abs(near[0] - closed[0]) < 0.1
+    assert -3.0 <= near[1] <= -0.2
+    assert np.abs(robot.constraint_error(near)).max() < 1e-12
+    stuck = tree.with_joint("joint1", limits=(2.9, 3.1)).with_joint("joint2", limits=(-0.1, 0.1))
+    stuck = stuck.with_constraints(rc.Loop("point", "world", "tip", at=(0.5, 0.1, 0)))
+    with pytest.raises(rc.StateError, match=r"Joints at a limit or beyond: 'joint.*limits=False ignores limits"):
+        stuck.assemble([3.0, 0.0, 0.0])
+    assert np.abs(stuck.constraint_error(stuck.assemble([3.0, 0.1, 0.1], limits=False))).max() < 1e-12
+
+
+def test_loops_that_contradict_each_other_by_little_are_named() -> None:
+    """Errors are judged in the robot's own lengths and printed in metres."""
+    tree = rc.robots.planar(3)
+    gap = 2.4e-10 * tree.model.unit_length
+    pins = [rc.Loop("point", "world", "tip", at=(0.5, 0.1 + y, 0), name=name) for name, y in (("a", 0.0), ("b", gap))]
+    with pytest.raises(rc.StateError, match=r"Missed: the point loop 'a' by 3.\d+e-11 m; the point loop 'b'"):
+        tree.with_constraints(*pins).assemble([0.5, 0.8, 0.4])
+
+
+CASSIE = [path for place in {path.parents[2] for path in urdf_files()} for path in sorted(place.rglob("cassie*.sdf"))]
+
+
+@pytest.mark.interpreted(reason="five robots, one question each")
+@pytest.mark.parametrize("path", CASSIE, ids=lambda path: path.stem)
+def test_cassie_closes_at_its_neutral_pose_and_no_warning_says_otherwise(path) -> None:
+    """Its neutral pose is beyond limits of four joints; all loops close there."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robot = rc.load(path, constraints=True)
+        q = robot.assemble(robot.neutral())
+    assert np.abs(q - robot.neutral()).max() < 1e-9
+    assert not [one for one in caught if issubclass(one.category, RuntimeWarning) or "open tree" in str(one.message)]
+    with pytest.warns(rc.ModelWarning, match="open tree"):
+        rc.load(path)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pickle
 
+import mpmath
 import numpy as np
 import pytest
 
 import recursa as rc
 from numeric import FRAMES, close, states, tied_gripper, with_rotors
+from questions import answered
 from recursa.kernels.dispatch import Switch
 from recursa.operational.plans import blocks_plan, compliance_plan, flying_path, inertia_plan
-from recursa.operational.pseudo_inverse import RankedArray, pseudo_inverse
+from recursa.operational.pseudo_inverse import RankedArray, _by_numpy, pseudo_inverse, rank_limit
 from recursa.spatial.counting import Counter
 from recursa.sweeps.engine import run
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, large_interpreted, one_of_each, small_mixed_tree
@@ -253,13 +255,89 @@ def test_pseudo_inverse_has_the_four_properties():
     rng = np.random.default_rng(1)
     factor = rng.normal(size=(4, 6, 3))
     matrix = factor @ np.swapaxes(factor, -1, -2)
-    inverse, rank = pseudo_inverse(matrix, np.array([1.0, 1.0, 1.0, 3.0, 3.0, 3.0]))
+    inverse, rank = pseudo_inverse(factor, np.array([1.0, 1.0, 1.0, 3.0, 3.0, 3.0]))
     assert rank.tolist() == [3] * 4
     close(matrix @ inverse @ matrix, matrix, 1e-12)
     close(inverse @ matrix @ inverse, inverse, 1e-10)
     close(matrix @ inverse, np.swapaxes(matrix @ inverse, -1, -2), 1e-12)
     nothing, none = pseudo_inverse(np.zeros((6, 6)), np.ones(6))
     assert none == 0 and not nothing.any()
+
+
+def in_many_digits(jacobian, mass) -> np.ndarray:
+    """``inv(J inv(M) J*)`` in fifty digits."""
+    with mpmath.workdps(50):
+        j, m = mpmath.matrix(jacobian.tolist()), mpmath.matrix(mass.tolist())
+        return np.array(((j * m**-1 * j.T) ** -1).tolist(), float)
+
+
+@pytest.mark.parametrize("form", ["straight", "loop"])
+@pytest.mark.parametrize("angle", [1e-2, 1e-4, 1e-5])
+def test_inertia_near_a_singular_state_loses_only_as_many_digits_as_the_jacobian(angle, form):
+    """With the wrist nearly straight the compliance has a condition number of 1/angle^2, its factor of 1/angle."""
+    arm = wrist_arm(1.0)
+    q = np.array([0.3, 0.4, -0.8, 0.5, angle, 0.7])
+    exact = in_many_digits(arm.jacobian(q, "tool", frame="mixed"), arm.mass_matrix(q))
+    with answered(form):
+        for _ in range(2):  # the second time by the native entry
+            inertia = arm.operational_inertia(q, "tool", frame="mixed")
+            assert inertia.rank == 6
+            close(inertia, exact, 1e-14 / angle)
+        close(arm.delassus_inverse(q, ["tool"], frame="mixed"), exact, 1e-14 / angle)
+        close(rc.operational.model(arm, "tool", q, np.zeros(6)).mass, exact, 1e-14 / angle)
+
+
+@pytest.mark.parametrize("invert", [None, _by_numpy])
+def test_pseudo_inverse_is_as_accurate_as_the_condition_of_the_factor(invert):
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        m, n = rng.integers(1, 9), rng.integers(1, 12)
+        rank, condition = rng.integers(1, min(m, n) + 1), 10 ** rng.uniform(0.0, 5.0)
+        left, right = (np.linalg.qr(rng.normal(size=(size, rank)))[0] for size in (m, n))
+        factor, scale = (left * np.geomspace(1.0, 1.0 / condition, rank)) @ right.T, 10 ** rng.uniform(-0.4, 0.4, m)
+        if invert is None:
+            inverse, found = pseudo_inverse(factor, scale)
+        else:
+            inverse, found = (x[0] for x in invert(factor[None].copy(), scale, 1e-12))
+        assert found == rank
+        with mpmath.workdps(40):
+            values, vectors = mpmath.eigsy(mpmath.matrix(factor.tolist()) * mpmath.matrix(factor.T.tolist()))
+            largest = sorted(range(m), key=lambda k: -values[k])[:rank]
+            exact = sum(np.array((vectors[:, k] * vectors[:, k].T / values[k]).tolist(), float) for k in largest)
+        close(inverse, exact, 1e-14 * condition)
+
+
+@pytest.mark.parametrize("invert", [None, _by_numpy])
+@pytest.mark.parametrize(("dtype", "digits"), [(np.float64, 11.5), (np.float32, 5.5)])
+def test_ranks_are_right_up_to_the_limit_of_each_precision(dtype, digits, invert):
+    """Compliances with condition numbers up to that keep their rank, and singular ones have theirs."""
+    rng = np.random.default_rng(3)
+    for k in range(400):
+        m = int(rng.integers(1, 13))
+        n, rank = m + int(rng.integers(0, 6)), int(rng.integers(1, m + 1)) if k % 2 else m
+        left, right = (np.linalg.qr(rng.normal(size=(size, size)))[0][:, :rank] for size in (m, n))
+        values = np.geomspace(1.0, 10 ** (-0.5 * rng.uniform(0.0, digits)), rank)
+        scale = 10 ** rng.uniform(-0.4, 0.4, m)
+        factor = (10 ** rng.uniform(-6.0, 6.0) * (left * values) @ right.T / scale[:, None]).astype(dtype)
+        if invert is None:
+            assert pseudo_inverse(factor, scale)[1] == rank
+        else:
+            assert invert(factor[None].astype(float), scale, rank_limit(dtype, None))[1] == [rank]
+
+
+@pytest.mark.parametrize("form", ["straight", "loop"])
+def test_singular_states_have_their_rank_in_both_precisions(form):
+    arm = wrist_arm(1.0)
+    bent, straight = np.array([[0.3, 0.4, -0.8, 0.5, angle, 0.7] for angle in (0.6, 0.0)])
+    with answered(form):
+        for dtype in (np.float64, np.float32):
+            for _ in range(2):  # the second time by the native entry
+                assert arm.operational_inertia(bent.astype(dtype), "tool").rank == 6
+                assert arm.operational_inertia(straight.astype(dtype), "tool").rank == 5
+                assert arm.delassus_inverse(straight.astype(dtype), ["tool"]).rank == 5
+                assert arm.delassus_inverse(straight.astype(dtype), ["tool", "l5"]).rank == 6
+            both = np.stack([bent, straight]).astype(dtype)
+            assert arm.operational_inertia(both, "tool").rank.tolist() == [6, 5]
 
 
 def test_states_that_are_not_numbers_pass_through():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -60,12 +62,90 @@ def test_controllers_react():
 
     options = {"duration": 0.5, "samples": 26, "torque": drive, "rtol": 1e-12, "atol": 1e-13, "progress": False}
     run = robot.simulate([0.3, 0.4], dense=True, **options)
-    closed = robot.trajectory_sensitivity(run, ["link2.m"], torque=drive)
+    closed = robot.trajectory_sensitivity(run, ["link2.m"])
+    assert (robot.trajectory_sensitivity(run, ["link2.m"], torque=drive).q == closed.q).all()
     own = float(robot.parameters[10])
     ends = [robot.with_parameters({"link2.m": own + h}).simulate([0.3, 0.4], **options).q for h in (H, -H)]
     close(closed.q[..., 0], (ends[0] - ends[1]) / (2 * H), 1e-5)
-    still = robot.trajectory_sensitivity(run, ["link2.m"])
+    fine = robot.simulate([0.3, 0.4], **(options | {"samples": 1001}))
+    still = robot.trajectory_sensitivity(run, ["link2.m"], torque=rc.TorqueTable(fine.t, fine.tau, "cubic"))
     assert np.abs(still.q - closed.q).max() > 1e-3
+
+
+@pytest.mark.parametrize("options", [{}, {"dense": True}, {"integrator": "rk4", "step": 1e-3}])
+@pytest.mark.parametrize("samples", [[0.3, 0.6], [0.6], 3, 61])
+def test_samples_of_the_run_do_not_matter(samples, options):
+    """A robot driven by a function, sampled as its user likes; also from the middle on."""
+    robot, start = rc.robots.planar(2), [0.3, 0.4]
+
+    def torque(t, q, v):
+        return [3.0 * np.sin(9.0 * t), 0.5 * np.cos(5.0 * t)]
+
+    def move(samples, load=0.0):
+        heavier = robot.with_payload("tip", load) if load else robot
+        return heavier.simulate(start, duration=0.6, torque=torque, samples=samples, progress=False, **options)
+
+    run = move(samples)
+    expected = (-3.0 * move([0.6]).q[-1] + 4.0 * move([0.6], 1e-5).q[-1] - move([0.6], 2e-5).q[-1]) / 2e-5
+    found = robot.trajectory_sensitivity(run, payload="tip")
+    assert (found.t == run.t).all()
+    close(found.q[-1, :, 0], expected, 3e-6)
+
+
+def test_stops_and_wrenches_that_follow_the_state_react():
+    """Springs at the limits, and a drag that a function makes of the speed."""
+    robot = rc.robots.planar(2).with_joint("joint2", limits=(-0.2, 0.5))
+
+    def drag(t, q, v):
+        return [rc.Wrench(at="tip", force=-0.5 * robot.jacobian(q, "tip")[3:] @ v)]
+
+    options = {"duration": 0.4, "stops": rc.Stops(stiffness=50.0), "wrenches": drag, "rtol": 1e-12, "atol": 1e-13}
+    run = robot.simulate([0.3, 0.4], [0.0, 2.0], samples=5, **options)
+    assert run.q[:, 1].max() > 0.5
+    found = robot.trajectory_sensitivity(run, ["link2.m"])
+    own = float(robot.parameters[10])
+    ends = [
+        robot.with_parameters({"link2.m": own + h}).simulate([0.3, 0.4], [0.0, 2.0], samples=5, **options).q
+        for h in (H, -H)
+    ]
+    close(found.q[..., 0], (ends[0] - ends[1]) / (2 * H), 1e-5)
+
+
+def test_sliding_friction_is_followed_and_joints_at_rest_are_refused():
+    robot = rc.robots.planar(2).with_joint("joint1", friction=0.5)
+    options = {"duration": 0.05, "torque": [40.0, 0.0], "samples": 5, "rtol": 1e-12, "atol": 1e-13}
+    run = robot.simulate([0.3, 0.4], **options)  # from rest, and on at once
+    found = robot.trajectory_sensitivity(run, ["link2.m"])
+    own = float(robot.parameters[10])
+    ends = [robot.with_parameters({"link2.m": own + h}).simulate([0.3, 0.4], **options).q for h in (H, -H)]
+    close(found.q[..., 0], (ends[0] - ends[1]) / (2 * H), 1e-5)
+    with pytest.raises(rc.StateError, match=r"'joint1' has dry friction and is at rest at t = 0 s"):
+        robot.trajectory_sensitivity(run, [], initial=True)
+    stops = robot.simulate([0.3, 0.4], duration=2.0, samples=3)
+    with pytest.raises(rc.StateError, match=r"'joint1' has dry friction and is at rest at t = 0\.\d+ s"):
+        robot.trajectory_sensitivity(stops, ["link2.m"])
+
+
+def test_runs_that_do_not_carry_what_they_need_are_refused():
+    """Files and pickles keep neither functions nor a start that is not among the samples."""
+    robot = rc.robots.planar(2)
+    pushed = robot.simulate([0.3, 0.4], duration=0.3, torque=[9.0, 1.0], samples=7)
+    late = robot.simulate([0.3, 0.4], duration=0.3, samples=[0.1, 0.3])
+    stored, late_stored = pickle.loads(pickle.dumps((pushed, late)))
+    with pytest.raises(rc.StateError, match=r"does not move as the run says: at t = 0\.3 s .*torque="):
+        robot.trajectory_sensitivity(stored, payload="tip")
+    found = robot.trajectory_sensitivity(stored, payload="tip", torque=[9.0, 1.0])
+    close(found.q, robot.trajectory_sensitivity(pushed, payload="tip").q, 1e-9)
+    with pytest.raises(rc.StateError, match=r"begins with a sample at t = 0\.1 s"):
+        robot.trajectory_sensitivity(late_stored, payload="tip")
+    with pytest.raises(rc.StateError, match="does not move as the run says"):
+        robot.with_payload("tip", 1.0).trajectory_sensitivity(pushed, payload="tip")
+    moved = robot.simulate([0.3, 0.4], duration=0.1, base=lambda t: (np.eye(7)[6], np.zeros(6), np.zeros(6)))
+    with pytest.raises(rc.StateError, match="base= acted in the run"):
+        robot.trajectory_sensitivity(moved, payload="tip")
+    bar = rc.robots.four_bar()
+    with pytest.raises(rc.NoSweepError, match="'four_bar' has constraints"):
+        bar.trajectory_sensitivity(bar.simulate(bar.neutral(), duration=0.1))
 
 
 def test_wrenches_act_along_the_way():

@@ -9,7 +9,7 @@ import pytest
 
 import recursa as rc
 from numeric import close, rigid_matrix, states
-from recursa.cli import space_demo
+from recursa.examples import space_robot
 from recursa.loading import trusted
 from recursa.robots import random_description
 from zoo import floating_tree_with_rotors
@@ -156,9 +156,9 @@ def test_steps_that_are_too_long_for_the_rates_are_a_warning():
 
 def test_arm_moves_bus_turns_and_both_arms_keep_it(monkeypatch):
     robot = rc.robots.space_robot()
-    monkeypatch.setattr(space_demo, "SAMPLES", 17)
-    one, both = space_demo.one_arm(robot), space_demo.both_arms(robot)
-    found = {name: space_demo.measure(robot, motion) for name, motion in (("one", one), ("both", both))}
+    monkeypatch.setattr(space_robot, "SAMPLES", 17)
+    one, both = space_robot.one_arm(robot), space_robot.both_arms(robot)
+    found = {name: space_robot.measure(robot, motion) for name, motion in (("one", one), ("both", both))}
     assert 5.0 < found["one"]["bus_turned_deg"] < 20.0
     assert found["both"]["bus_turned_deg"] < 1e-10
     for result in found.values():

@@ -23,7 +23,7 @@ def rollouts(robot, samples=300, **more):
 def local_cluster(count):
     distributed = pytest.importorskip("distributed")
     return distributed.LocalCluster(
-        n_workers=count, threads_per_worker=1, dashboard_address=":0", silence_logs=50, processes=True
+        n_workers=count, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50, processes=True
     )
 
 
@@ -153,32 +153,13 @@ def test_kernels_of_other_machines_are_made_before_the_first_block(cluster, patc
     assert workers.elsewhere(met) == ["a", "c"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="that is how glibc is told")
-def test_memory_is_kept_for_the_length_of_a_block() -> None:
-    """Pages that the system hands out while arrays of a megabyte come and go, as workers of Dask are started."""
-    code = """
-import resource, numpy as np
-from recursa.studies.workers import kept_memory
-def pages():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(50):
-        np.ones(131072)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-pages()
-outside = pages()
-with kept_memory():
-    pages()
-    inside = pages()
-print(outside, inside, pages())
-"""
-    environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
-    text = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    outside, inside, after = (int(one) for one in text.split())
-    if outside < 5000:
-        pytest.skip("this system maps large pages")
-    assert inside < outside / 20 and after > outside / 2
+def test_workers_of_a_local_cluster_keep_their_memory(monkeypatch) -> None:
+    """Dask's own setting returns arrays over 128 kB to the system, to be faulted in again."""
+    for name in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
+        monkeypatch.delenv(name, raising=False)
+    with on_dask.dask_cluster(None, 1, 1, lambda text: None) as engine:
+        (found,) = engine._client.run(lambda: dict(os.environ)).values()
+    assert found["MALLOC_TRIM_THRESHOLD_"] == str(256 << 20) and found["MALLOC_MMAP_THRESHOLD_"] == str(32 << 20)
 
 
 # ---- what is said ----------------------------------------------------------------------------------------------------
@@ -269,3 +250,29 @@ def test_blocks_of_long_rollouts_are_small_though_little_is_kept() -> None:
 
     study = rollouts(rc.robots.planar(2), samples=10**6, steps=1000, save_every=1, keep={"peak_speed": "extrema"})
     assert _block_size(study.pilot, study, None) * 1000 * 4 * 8 <= _BYTES
+
+
+def test_a_local_dask_cluster_listens_on_this_machine_alone() -> None:
+    psutil = pytest.importorskip("psutil")
+    with on_dask.dask_cluster(None, 1, 1, lambda text: None):
+        processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        sockets = [one for process in processes for one in process.net_connections("tcp") if one.status == "LISTEN"]
+    assert len(sockets) > 2 and {one.laddr.ip for one in sockets} <= {"127.0.0.1", "::1"}
+
+
+def test_a_dask_worker_that_dies_at_start_is_a_study_error(tmp_path, monkeypatch) -> None:
+    """As one does that finds no memory, or whose program has no ``if __name__ == "__main__"``."""
+    (tmp_path / "sitecustomize.py").write_text("import os\nos._exit(3)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(rc.StudyError, match=r"local Dask cluster of 1 workers did not start: .* engine=\"threads\""):
+        rollouts(rc.robots.planar(2)).run(engine="dask", workers=1, progress=False)
+
+
+@pytest.mark.parametrize("failure", [OSError("Timed out trying to connect"), RuntimeError("Worker is closing")])
+def test_a_dask_worker_that_is_lost_when_it_is_asked_who_it_is_is_a_study_error(failure) -> None:
+    class Client:
+        def run(self, function):
+            raise failure
+
+    with pytest.raises(rc.StudyError, match=f"was lost before it computed anything: .*{failure}"):
+        on_dask.DaskEngine(Client())

@@ -19,7 +19,8 @@ pytest.importorskip("distributed")
 pytest.importorskip("zarr")
 
 PROGRAM = Path(study_under_fire.__file__)
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROGRAM.parent), "OMP_NUM_THREADS": "1"}
+_PATHS = filter(None, (str(PROGRAM.parent), os.environ.get("PYTHONPATH")))
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(_PATHS), "OMP_NUM_THREADS": "1"}
 WAIT = 120.0
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.studies.counters import SOBOL_BITS, key_of, latin, permuted, sobol, uniforms
 from recursa.studies.reductions import reduction
+from recursa.studies.sampling import PIECE, SEQUENCE
 from recursa.studies.study import study_from_data
 from study_results import equal
 
@@ -84,35 +84,55 @@ def test_random_rotations_favour_no_direction() -> None:
     assert abs(np.square(turned).mean(axis=0) - 1 / 3).max() < 0.02
 
 
+def numbers(samples, design, width=3, seed=5):
+    """A study of plain numbers between 0 and 1."""
+    vary = {"x": ("uniform", np.zeros(width), np.ones(width))}
+    return rc.study(rc.robots.planar(1), vary, lambda block: block["x"], samples=samples, seed=seed, design=design)
+
+
+@pytest.mark.parametrize("design", ["random", "latin-hypercube", "sobol"])
+def test_rows_far_out_are_drawn_by_themselves(design) -> None:
+    study = numbers(10**15, design)
+    for first in (PIECE - 3, SEQUENCE - 3, 10**15 - 6):
+        whole = study.values(range(first, first + 6))["x"]
+        assert np.array_equal(study.values(first + 4)["x"], whole[4])
+        assert len(np.unique(whole)) == whole.size
+        assert whole.min() > 0.0 and whole.max() < 1.0
+
+
 @pytest.mark.parametrize("total", [1, 2, 7, 64, 1000])
-def test_permutations_are_permutations(total) -> None:
-    found = np.concatenate([permuted(range(k, min(k + 13, total)), total, key_of(3)) for k in range(0, total, 13)])
-    assert sorted(found.tolist()) == list(range(total))
-    assert (
-        np.sort(np.floor(latin(key_of(2), range(total), 3, total) * total), axis=0) == np.arange(total)[:, None]
-    ).all()
+def test_latin_hypercubes_have_a_row_in_every_part_of_every_column(total) -> None:
+    x = numbers(total, "latin-hypercube").values(range(total))["x"]
+    assert (np.sort(np.floor(x * total), axis=0) == np.arange(total)[:, None]).all()
+    assert total < 64 or not np.array_equal(np.argsort(x[:, 0]), np.argsort(x[:, 1]))
 
 
-def test_uniform_numbers_are_never_zero_or_one() -> None:
-    u = uniforms(key_of(1), range(100_000), 1)
-    assert 0.0 < u.min() < 1e-4 and 1.0 - 1e-4 < u.max() < 1.0
-
-
-@pytest.mark.parametrize("width", [1, 7, 40])
-def test_sobol_rows_are_those_of_scipy_wherever_one_begins(width) -> None:
+def test_sobol_rows_are_those_of_scipy_wherever_one_begins() -> None:
+    """One sequence for all that is random, whichever variable it belongs to."""
     from scipy.stats import qmc
 
-    key = key_of(3, "sobol")
-    theirs = qmc.Sobol(width, scramble=True, bits=SOBOL_BITS, seed=int(key[0] >> np.uint64(1))).random(2**12)
-    for rows in (range(2**12), range(1, 2), range(7, 900), range(2**11 - 1, 2**11 + 2)):
-        assert np.array_equal(sobol(key, rows, width), theirs[rows.start : rows.stop])
+    from recursa.studies.sampling import generator
+
+    vary = {"a": ("uniform", [0.0] * 4, 1.0), "b": 3.0, "c": ("uniform", 0.0, 1.0)}
+    study = rc.study(rc.robots.planar(1), vary, lambda block: block["a"], samples=SEQUENCE + 10, seed=3, design="sobol")
+    theirs = qmc.Sobol(5, bits=32, seed=generator(3, "sobol", 0)).random(2**17)
+    for rows in (range(2**10), range(1, 2), range(7, 900), range(PIECE - 1, PIECE + 2)):
+        values = study.values(rows)
+        assert np.array_equal(np.hstack([values["a"], values["c"]]), theirs[rows.start : rows.stop])
+    again = qmc.Sobol(5, bits=32, seed=generator(3, "sobol", 1)).random(16)
+    assert np.array_equal(study.values(range(SEQUENCE, SEQUENCE + 10))["a"], again[:10, :4])
 
 
 def test_sobol_rows_fill_evenly_far_out() -> None:
-    """Of 2^m rows that begin at a multiple of 2^m one lies in each of 2^m equal parts; at row 10^15, too, at once."""
+    """Of 2^m rows that begin at a multiple of 2^m one lies in each of 2^m equal parts."""
     first = (10**15 >> 10) << 10
-    found = sobol(key_of(5), range(first, first + 1024), 3)
-    assert (np.sort(np.floor(1024 * found), axis=0) == np.arange(1024)[:, None]).all()
+    x = numbers(10**15 + 10**4, "sobol").values(range(first, first + 1024))["x"]
+    assert (np.sort(np.floor(1024 * x), axis=0) == np.arange(1024)[:, None]).all()
+
+
+def test_draws_of_more_samples_begin_as_those_of_less() -> None:
+    for design in ("random", "sobol"):
+        assert np.array_equal(numbers(70, design).values(range(70))["x"], numbers(10**6, design).values(range(70))["x"])
 
 
 def test_grids_take_every_point_with_every_other() -> None:
@@ -316,7 +336,7 @@ def test_two_writers_are_refused(tmp_path) -> None:
     study.run(store=place)
 
 
-def test_stores_of_others_are_refused(tmp_path) -> None:
+def test_stores_of_others_are_refused(tmp_path, monkeypatch) -> None:
     study, place = rollouts(rc.robots.planar(2)), tmp_path / "out.zarr"
     study.run(store=place, block=30)
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
@@ -326,11 +346,9 @@ def test_stores_of_others_are_refused(tmp_path) -> None:
         study.run(store=place, resume=False)
     with pytest.raises(rc.StudyError, match="blocks of 30 rows"):
         study.run(store=place, block=10)
-    about = place / ".recursa" / "study.json"
-    about.write_text(about.read_text().replace(f'"recursa": "{rc.__version__}"', '"recursa": "0.0.1"'))
-    with pytest.raises(rc.StudyError, match=r"was begun with Recursa 0\.0\.1"):
+    with monkeypatch.context() as patch, pytest.raises(rc.StudyError, match=r"was begun with .* and this is 9\.9\.9"):
+        patch.setattr("recursa.studies.running.__version__", "9.9.9")
         study.run(store=place)
-    about.write_bytes(before[about])
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
     (tmp_path / "mine.zarr").mkdir()
     (tmp_path / "mine.zarr" / "thesis.txt").write_text("important")

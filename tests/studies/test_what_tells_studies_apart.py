@@ -171,7 +171,7 @@ def test_what_fails_in_a_function_on_dask_is_told_as_it_is():
 def test_quantiles_count_as_a_plain_count_does():
     from collections import Counter
 
-    from recursa.studies.reductions import Quantiles, _bucket
+    from recursa.studies.reductions import _BUCKETS, Quantiles, _bucket
 
     rows = np.random.default_rng(0).normal(size=(2000, 3))
     rows[::7], rows[3::11], rows[4::11], rows[5::17] = np.nan, -1e308, 0.0, 1e-310
@@ -180,5 +180,6 @@ def test_quantiles_count_as_a_plain_count_does():
     plain = Counter(zip(columns[known].tolist(), _bucket(rows[known]).tolist(), strict=True))
     way = Quantiles((0.5,))
     for found in (way.part(rows, 0), way.join(way.part(rows[900:], 900), way.part(rows[:900], 0))):
-        keys = list(zip(found["column"].tolist(), found["bucket"].tolist(), strict=True))
+        columns, buckets = np.divmod(found["keys"], _BUCKETS)
+        keys = list(zip(columns.tolist(), (buckets - _BUCKETS // 2).tolist(), strict=True))
         assert keys == sorted(plain) and found["count"].tolist() == [plain[key] for key in keys]

@@ -25,7 +25,7 @@ STATE = '{"q": {"arm_left_1_joint": 0.25}, "v": {"torso_pitch_joint": 0.1}}'
 PEERS = [("compare", "robot.urdf", "--with", "pin"), ("compare", "robot.urdf", "--with", "mujoco")]
 VERBS = {  # whose tables name what
     ("info", "robot.urdf"): JOINTS + LINKS,
-    ("info", "run.h5"): JOINTS,
+    ("info", "run.npz"): JOINTS,
     ("inverse", "robot.urdf", "--to", "arm_left_1_joint=0.5"): JOINTS,
     ("simulate", "robot.urdf", "--duration", "0.01"): JOINTS,
     ("linearize", "robot.urdf", "--state", "S.json", "--state-space"): JOINTS,
@@ -66,7 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     robot = two_arms()
     (tmp_path / "robot.urdf").write_text(robot.to_urdf())
     (tmp_path / "S.json").write_text(STATE)
-    robot.simulate(robot.neutral(), duration=0.01, progress=False).save("run.h5")
+    robot.simulate(robot.neutral(), duration=0.01, progress=False).save("run.npz")
     return tmp_path
 
 

@@ -20,19 +20,40 @@ from click.testing import CliRunner
 import recursa as rc
 from recursa.cli import commands, main
 from recursa.cli.commands import recursa
-from recursa.cli.group import SECTIONS, completion_script
+from recursa.cli.group import VERBS, completion_script
+
+COMMANDS = {name: recursa.get_command(None, name) for name in recursa.list_commands(None)}
 
 
 def test_every_verb_is_under_a_heading() -> None:
     output = CliRunner().invoke(recursa, ["--help"]).output
     headings = [line[:-1] for line in output.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert headings == ["Options", *(title for title, names in SECTIONS.items() if set(names) & set(recursa.commands))]
-    named = {name for names in SECTIONS.values() for name in names}
-    assert set(recursa.commands) <= named
+    assert headings == ["Options", *VERBS]
+    assert recursa.list_commands(None) == sorted(name for verbs in VERBS.values() for name in verbs)
+
+
+def test_the_table_of_verbs_says_what_their_help_says() -> None:
+    for verbs in VERBS.values():
+        for name, (_, sentence) in verbs.items():
+            assert COMMANDS[name].get_short_help_str(500) == sentence
+
+
+def test_a_verb_is_imported_when_it_is_used() -> None:
+    """``info`` imports neither SciPy nor other verbs with what they need; the list of verbs imports none of them."""
+    code = (
+        "import sys\nfrom recursa.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules, file=sys.stderr)"
+    )
+    for arguments in (["--help"], ["info", "puma560"]):
+        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+        loaded = set(done.stderr.split())
+        assert not loaded & {"scipy", "matplotlib", "recursa.simulation", "recursa.trajectories", "recursa.studies"}
+        verbs = {module for verbs in VERBS.values() for module, _ in verbs.values()}
+        assert {name for name in verbs if f"recursa.cli.{name}" in loaded} <= {"commands"}
 
 
 def test_every_verb_that_answers_has_json() -> None:
-    for name, command in recursa.commands.items():
+    for name, command in COMMANDS.items():
         verbs = command.commands.values() if isinstance(command, click.Group) else [command]
         for verb in verbs:
             options = {spelling for item in verb.params for spelling in item.opts}
@@ -162,7 +183,7 @@ def test_mistakes_of_our_own_are_one_line_unless_asked(monkeypatch: pytest.Monke
     monkeypatch.setattr(commands, "open_robot", broken)
     code, _, err = program(monkeypatch, "info", "planar")
     assert code == 2
-    assert err.startswith("recursa: this should not have happened: ZeroDivisionError: by zero.")
+    assert err.startswith("recursa: internal error: ZeroDivisionError: by zero (set RECURSA_TRACEBACK=1")
     assert err.count("\n") == 1
     monkeypatch.setenv("RECURSA_TRACEBACK", "1")
     monkeypatch.setattr(sys, "argv", ["recursa", "info", "planar"])
@@ -189,7 +210,7 @@ def test_bad_words_never_end_in_a_traceback(tmp_path: Path, monkeypatch: pytest.
     words = [*files, ".", "", "nope", "-1", "1e400", "nan", "x=", "=1", "joint1=nan", "joint1=1e300", "joint1=2", "é",
              "inverse_dynamics", "jacobian", "inv(", "mass", "--", "none/here.c", "p.xyz", "kane", "tie", "9.9",
              "x=joint", "link1", "x,y", "0", "3", "pin", "bash", "clear"]  # fmt: skip
-    verbs = {name: command for name, command in recursa.commands.items() if name not in ("demo", "bench", "cache")}
+    verbs = {name: command for name, command in COMMANDS.items() if name not in ("demo", "bench", "cache")}
     monkeypatch.setattr("recursa.cli.view_command.wait_for_the_keyboard", lambda: None)
     monkeypatch.setattr("webbrowser.open", lambda address: False)
     rng = random.Random(5)

@@ -30,22 +30,22 @@ def test_result_matches_the_library(tmp_path: Path) -> None:
     state.write_text(json.dumps({"q": [0.1, 0.2, 0.3], "v": {"joint2": 0.5}}))
     result = run(
         "simulate", "planar", "--duration", "0.1", "--torque", str(torque), "--between", "hold", "--state", str(state),
-        "--integrator", "rk4", "--step", "0.01", "--save-every", "2", "--no-losses", "-o", str(tmp_path / "run.h5"),
+        "--integrator", "rk4", "--step", "0.01", "--save-every", "2", "--no-losses", "-o", str(tmp_path / "run.npz"),
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     expected = robot.simulate(
         [0.1, 0.2, 0.3], [0, 0.5, 0], duration=0.1, torque=rc.TorqueTable(rows[:, 0], rows[:, 1:], "hold"),
         integrator="rk4", step=0.01, save_every=2, losses=False,
     )  # fmt: skip
-    found = rc.read(tmp_path / "run.h5")
+    found = rc.read(tmp_path / "run.npz")
     equal_runs(found, expected, seconds=False)
-    assert not (tmp_path / "run.h5.part").exists()
-    for text in ("finished", "joint2", "energy drift", "10 steps", "6 samples", f"wrote {tmp_path / 'run.h5'}"):
+    assert not (tmp_path / "run.npz.part").exists()
+    for text in ("finished", "joint2", "energy drift", "10 steps", "6 samples", f"wrote {tmp_path / 'run.npz'}"):
         assert text in result.output
-    told = run("info", str(tmp_path / "run.h5"))
+    told = run("info", str(tmp_path / "run.npz"))
     assert told.exit_code == 0
     assert "energy drift" in told.output
-    data = json.loads(run("info", str(tmp_path / "run.h5"), "--json").output)
+    data = json.loads(run("info", str(tmp_path / "run.npz"), "--json").output)
     assert data["coordinates"][0]["end"] == expected.q[-1, 0]
     assert data["freedoms"][1]["peak_speed"] == expected.v[np.argmax(np.abs(expected.v[:, 1])), 1]
 
@@ -59,13 +59,13 @@ def test_pictures_and_json(tmp_path: Path) -> None:
     assert (data["status"], data["samples"], data["end_s"], data["momentum_drift"]) == ("finished", 5, 0.1, None)
     assert [Path(file).name for file in data["files"]] == ["a.png", "a.gif"]
     assert (tmp_path / "a.png").read_bytes()[1:4] == b"PNG"
-    run(*SHORT, "--samples", "5", "-o", str(tmp_path / "run.h5"))
-    assert run("plot", str(tmp_path / "run.h5"), "-o", str(tmp_path / "b.svg")).exit_code == 0
+    run(*SHORT, "--samples", "5", "-o", str(tmp_path / "run.npz"))
+    assert run("plot", str(tmp_path / "run.npz"), "-o", str(tmp_path / "b.svg")).exit_code == 0
     assert "svg" in (tmp_path / "b.svg").read_text()
 
 
 def test_run_that_was_cut_short_goes_on_or_starts_again(tmp_path: Path, refused: Callable[..., str]) -> None:
-    robot, out, part = rc.robots.planar(3), tmp_path / "run.h5", tmp_path / "run.h5.part"
+    robot, out, part = rc.robots.planar(3), tmp_path / "run.npz", tmp_path / "run.npz.part"
     whole = robot.simulate({"joint1": 0.4}, duration=0.1, rtol=1e-6, checkpoint=part, checkpoint_every=0)
     data = part.read_bytes()
     cut = data[: [stop for _, stop in journal._extents(data)][3]]
@@ -88,7 +88,7 @@ def test_run_that_was_cut_short_goes_on_or_starts_again(tmp_path: Path, refused:
 
 
 def test_interrupted_and_failed_runs_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out, part = tmp_path / "run.h5", tmp_path / "run.h5.part"
+    out, part = tmp_path / "run.npz", tmp_path / "run.npz.part"
     from recursa.simulation.driver import Simulation
 
     step, count = Simulation.step, [0]
@@ -101,7 +101,7 @@ def test_interrupted_and_failed_runs_are_written(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(Simulation, "step", interrupted)
     result = run(*SHORT, "-o", str(out))
-    assert result.exit_code == 1
+    assert result.exit_code == 130
     assert f"go on with: recursa simulate --resume {out}" in result.output
     assert rc.read(out).status == "interrupted"
     assert part.exists()
@@ -110,7 +110,7 @@ def test_interrupted_and_failed_runs_are_written(tmp_path: Path, monkeypatch: py
     assert rc.read(out).status == "finished"
     count[0] = 0
     result = run(*SHORT)
-    assert result.exit_code == 1
+    assert result.exit_code == 130
     assert "with -o FILE it could" in result.output
 
     def failing(self: Simulation) -> None:
@@ -138,14 +138,14 @@ def test_bad_input_is_one_line(tmp_path: Path, refused: Callable[..., str]) -> N
         (("simulate", "planar", "--duration", "1", "--state", str(state), "--q0", "joint1=1"), "say the same"),
         (("simulate", "planar", "--duration", "1", "--between", "hold"), "--torque file"),
         (("simulate", "planar", "--duration", "1", "--torque", str(tmp_path / "no.csv")), "cannot be read"),
-        (("simulate", "planar", "--duration", "1", "-o", str(tmp_path / "run.mat")), "let it end in .h5"),
-        (("simulate", "planar", "--duration", "1", "-o", str(tmp_path / "no" / "run.h5")), "cannot write"),
+        (("simulate", "planar", "--duration", "1", "-o", str(tmp_path / "run.mat")), "let it end in .npz"),
+        (("simulate", "planar", "--duration", "1", "-o", str(tmp_path / "no" / "run.npz")), "cannot write"),
         (("simulate", "planar", "--duration", "1", "--plot", str(tmp_path / "run.txt")), "let it end in .png"),
         (("simulate", "planar", "--duration", "1", "--plot", str(tmp_path / "no" / "a.png")), "there is no folder"),
-        (("simulate", "--resume", str(tmp_path / "run.h5")), "there is no file"),
-        (("plot", str(tmp_path / "run.h5")), "where to?"),
-        (("plot", str(tmp_path / "run.h5"), "-o", str(tmp_path / "a.png")), "there is no file"),
-        (("info", str(tmp_path / "run.h5")), "there is no file"),
+        (("simulate", "--resume", str(tmp_path / "run.npz")), "there is no file"),
+        (("plot", str(tmp_path / "run.npz")), "where to?"),
+        (("plot", str(tmp_path / "run.npz"), "-o", str(tmp_path / "a.png")), "there is no file"),
+        (("info", str(tmp_path / "run.npz")), "there is no file"),
     ):
         assert said in refused(*arguments), arguments
     assert sorted(path.name for path in tmp_path.iterdir()) == ["state.json"]
@@ -175,7 +175,7 @@ def lossy_arm(folder: Path) -> str:
 @pytest.mark.parametrize("losses", [(), ("--no-losses",)])
 def test_torques_of_a_motion_bring_it_about(losses: tuple[str, ...], tmp_path: Path) -> None:
     """``inverse`` and ``simulate`` mean the same: what one writes, the other follows, with losses and without."""
-    arm, torque, out = lossy_arm(tmp_path), str(tmp_path / "torque.csv"), tmp_path / "run.h5"
+    arm, torque, out = lossy_arm(tmp_path), str(tmp_path / "torque.csv"), tmp_path / "run.npz"
     told = run("inverse", arm, "--to", "shoulder=0.6", "--to", "elbow=-0.9", "--duration", "1", "-o", torque, *losses)
     assert told.exit_code == 0, told.output
     steps = ("--integrator", "rk4", "--step", "0.005")  # as the rows of the file
@@ -228,7 +228,7 @@ def test_limits_that_are_passed_are_told(tmp_path: Path) -> None:
         "fall", "prismatic", parent="world", child="ram", axis=(0, 0, -1), limits=(0.0, 0.04), velocity=5.0, effort=1.0
     )
     (tmp_path / "press.urdf").write_text(b.build().to_urdf())
-    arm, out = str(tmp_path / "press.urdf"), tmp_path / "run.h5"
+    arm, out = str(tmp_path / "press.urdf"), tmp_path / "run.npz"
     told = run("simulate", arm, "--duration", "1", "-o", str(out))
     assert told.exit_code == 0
     again = run("info", str(out))

@@ -79,7 +79,7 @@ REFUSED = {
     "a base that is moved": lambda: (
         planar().with_constraints(LOOP).forward_dynamics(*np.zeros((3, 3)), base_twist=np.zeros(6))
     ),
-    "actuated takes names": lambda: planar().inverse_dynamics(*np.zeros((3, 3)), actuated="joint1"),
+    "actuated takes names": lambda: planar().actuator_torques(*np.zeros((3, 3)), actuated="joint1"),
     "are not closed at q0": lambda: planar().with_constraints(LOOP).simulate(np.zeros(3), duration=1.0),
     "does not obey the constraints": lambda: rc.rollout(
         planar().with_constraints(LOOP), *np.zeros((2, 3)), None, step=1e-3, steps=2

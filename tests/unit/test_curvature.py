@@ -336,3 +336,11 @@ def test_curvature_of_a_large_flyer_has_its_symmetries():
     for other, sign in ((r.swapaxes(0, 1), -1), (r.swapaxes(2, 3), -1), (np.einsum("jkhi->hijk", r), 1)):
         close(r, sign * other, 1e-11)
     close(r + np.einsum("hjki->hijk", r) + np.einsum("hkij->hijk", r), np.zeros_like(r), 1e-11)
+
+
+def test_curvature_of_single_precision_is_single():
+    robot = rc.robots.puma560()
+    q = robot.random_state(1)[0]
+    found = robot.diagonal.curvature(q.astype(np.float32))
+    assert found.dtype == np.float32
+    close(found, robot.diagonal.curvature(q.astype(np.float32).astype(np.float64)), 1e-6)

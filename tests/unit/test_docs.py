@@ -96,8 +96,27 @@ def test_links_of_the_readme_lead_somewhere() -> None:
         assert (ROOT / target).is_file(), target
 
 
-def test_pages_of_files_name_every_module():
-    pages = [ROOT / "docs" / "architecture.md", *(ROOT / "docs").glob("files-*.md")]
-    page = "\n".join(one.read_text("utf-8") for one in pages)
-    for path in Path(rc.__file__).parent.rglob("*.py"):
-        assert path.name.startswith("__") or path.name in page, f"{path.name} is not on the page"
+def listed_files(page: str) -> set[str]:
+    """Paths of the files in the blocks of a page: folders by indentation, several files on a line in one folder."""
+    paths: set[str] = set()
+    for block in re.findall(r"^```\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        folders: list[tuple[int, str]] = [(-1, "")]  # how far a folder is indented, and its path
+        for line in filter(None, block.splitlines()):
+            indent = len(line) - len(line.lstrip())
+            first = line.split()[0]
+            if indent < 20:  # else it goes on with the line above
+                while folders[-1][0] >= indent:
+                    folders.pop()
+                if first.endswith("/"):
+                    folders.append((indent, folders[-1][1] + first))
+            paths |= {folders[-1][1] + name for name in re.findall(r"(?<![\w/.])\w+\.py\b", line)}
+    return paths
+
+
+def test_pages_of_files_name_every_module_in_its_folder() -> None:
+    pages = [page.read_text("utf-8") for page in (ROOT / "docs").glob("files-*.md")]
+    listed = set().union(*map(listed_files, pages))
+    source = Path(rc.__file__).parent
+    modules = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if not path.name.startswith("__")}
+    assert modules - listed == set(), "modules that no page lists in their folder"
+    assert listed - modules == set(), "files that are not there"

@@ -32,5 +32,5 @@ def test_page_shows_the_files_that_its_commands_read(content: str) -> None:
 
 
 def test_page_has_every_verb() -> None:
-    for name in recursa.commands:
+    for name in recursa.list_commands(None):
         assert f"recursa {name}" in TEXT, f"run docs/make_command_line.py after adding {name} to a page"

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import html
+import importlib
 import inspect
+import os
+import pkgutil
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import recursa as rc
+from recursa.cli.commands import recursa
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS))
 import make_reference as reference  # noqa: E402
+from make_command_line import output  # noqa: E402
 from make_dictionary import LIBRARIES, dictionary, library_of  # noqa: E402
 from make_speeds import QUANTITIES, ROBOTS, ratios  # noqa: E402
 from page_blocks import blocks  # noqa: E402
@@ -96,6 +105,34 @@ def test_chart_of_speeds_has_its_figures_from_the_measurements() -> None:
     assert found["inverse dynamics"]["arm, nv 7"] == (9.3, 100.4)
 
 
+def test_speeds_are_claimed_as_measured() -> None:
+    """The README and the front page name the range that the chart shows."""
+    shown = [row[robot][1] for row in ratios().values() for robot in ROBOTS]
+    claim = f"{min(shown):.2g} to {max(shown):.0f} times"
+    for page in (ROOT / "README.md", DOCS / "index.md"):
+        assert set(re.findall(r"in batches\D* ([\d.]+ to [\d.]+ times)", page.read_text("utf-8"))) == {claim}, page.name
+
+
+def test_install_page_names_every_extra_for_users() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    rows = "".join(re.findall(r"^\| (`.*?) \|", (DOCS / "install.md").read_text("utf-8"), flags=re.MULTILINE))
+    work_on_recursa = {"test", "bridges", "peers", "lint", "bench", "dist", "docs"}
+    assert set(re.findall(r"`(\w+)`", rows)) == project["optional-dependencies"].keys() - work_on_recursa
+
+
+def test_no_page_has_commands_for_terminals_or_gaps_to_fill() -> None:
+    for page in [*PAGES, ROOT / "README.md"]:
+        assert not re.search(r"\x1b|<!-- more|\[\?25[lh]", page.read_text("utf-8")), page.name
+
+
+def test_page_of_the_shell_keeps_progress_bars_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(*_: object, **__: object) -> None:
+        print("\x1b[?25l\n\x1b[2Kbar 0%\n\x1b[2Kbar 100%\n\x1b[?25h\n\x1b[1A\x1b[2K\x1b[1mdone\x1b[0m")
+
+    monkeypatch.setattr(recursa.commands["demo"], "callback", drawn)
+    assert output("recursa demo")[1].split() == ["done"]
+
+
 def public() -> dict[str, object]:
     """Names of the module and of robots, as users write them."""
     module = {f"rc.{name}": getattr(rc, name) for name in dir(rc) if not name.startswith("_")}
@@ -156,3 +193,49 @@ def test_words_are_spelt_right() -> None:
 
 
 IGNORED = ("lamda", "som", "te", "ans", "fo", "nd", "ser", "hist")
+
+
+# ---- secrets ---------------------------------------------------------------------------------------------------------
+
+
+def functions() -> dict[str, Callable[..., Any]]:
+    """Every function and method of the package by name, the private ones included."""
+    listed: dict[str, Callable[..., Any]] = {}
+    for item in pkgutil.walk_packages(rc.__path__, "recursa."):
+        if item.name.endswith("__main__") or ".examples" in item.name:
+            continue
+        try:
+            module = importlib.import_module(item.name)
+        except ImportError:  # bridges to libraries that are not installed
+            continue
+        for name, value in vars(module).items():
+            members = vars(value).items() if inspect.isclass(value) and value.__module__ == item.name else ()
+            for member, function in ((name, value), *((f"{name}.{inner}", one) for inner, one in members)):
+                function = getattr(function, "__func__", function)
+                if inspect.isfunction(function) and function.__module__ == item.name:
+                    listed[f"{item.name}.{member}"] = function
+    return listed
+
+
+def secrets() -> list[str]:
+    """Values of the environment that no text contains by chance."""
+    return [value for value in os.environ.values() if len(value) >= 16 and not Path(value).is_dir()]
+
+
+def test_no_default_captures_the_environment() -> None:
+    checked = functions()
+    assert len(checked) > 3000
+    for name, function in checked.items():
+        defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        assert not any(value is os.environ for value in defaults), name
+        shown = " ".join(repr(value) for value in defaults if isinstance(value, str | Mapping | list | tuple))
+        assert "environ(" not in shown and not any(secret in shown for secret in secrets()), name
+
+
+def test_no_page_of_the_site_shows_the_environment() -> None:
+    site = DOCS / "_build" / "html"
+    if not site.is_dir():
+        pytest.skip("the site is not built; the test above searches the signatures that it would show")
+    for page in site.rglob("*.html"):
+        text = html.unescape(page.read_text("utf-8"))
+        assert "environ({" not in text and not [one for one in secrets() if one in text], page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -13,6 +14,7 @@ import pytest
 
 import recursa as rc
 from recursa.cli.commands import recursa
+from recursa.errors import NotationError
 from recursa.facade.derivatives import LinearizeMethod
 from recursa.methods.inverse_and_forward import ForwardMethod, InverseMethod
 from recursa.methods.matrices import MassMethod
@@ -41,6 +43,20 @@ LAST = {  # the last number of the equations of every section, "" where they are
         "6.1.": 1, "6.2.": 19, "6.3.": 46, "7.2.": 3, "7.3.": 19, "7.4.": 18,
     },
     "book-tensors": {"3.2.": 34, "3.3.": 36, "3.4.": 39, "4.2.": 24, "4.3.": 44},
+}  # fmt: skip
+STATEMENTS = {  # the numbers of named statements; those of the book are on two pages
+    "spatial-operators": {"Identity": "1-6", "Algorithm": "1-4"},
+    "denoc": {},
+    "base-invariant": {"Lemma": "2.1 3.1-3.2 4.1", "Algorithm": "2.1-2.3 3.1-3.4 4.1"},
+    "diagonalized": {
+        "Lemma": "2.1-2.2 3.1 6.1-6.2 7.1-7.3", "Identity": "4.1-4.2 6.1-6.3 7.1", "Algorithm": "4.1 6.1 7.1 8.1",
+    },
+    "book": {
+        "Theorem": "2.1-2.2", "Lemma": "5.1-5.2 6.1", "Definition": "5.1-5.2", "Algorithm": "5.1-5.7 6.1-6.2 7.1",
+    },
+    "book-tensors": {
+        "Theorem": "4.1-4.5", "Corollary": "4.1-4.2", "Definition": "3.1-3.4", "Proposition": "3.1-3.12",
+    },
 }  # fmt: skip
 UNNAMED = "not done, because "
 
@@ -72,7 +88,9 @@ ROWS = [pytest.param(row, id=f"{page.stem}: {row.work}") for page in WORKS for r
 def resolve(name: str) -> object:
     """What stands behind a name on the page."""
     if name.startswith("recursa "):
-        return recursa.commands[name.removeprefix("recursa ")]
+        return {verb: recursa.get_command(None, verb) for verb in recursa.list_commands(None)}[
+            name.removeprefix("recursa ")
+        ]
     first, *rest = name.split(".")
     if first in ("robot", "rc"):
         found = {"robot": rc.Robot, "rc": rc}[first]
@@ -124,6 +142,24 @@ def test_every_numbered_equation_is_in_a_row(page: Path) -> None:
     assert sorted(found - wanted) == []
 
 
+def numbers_in(text: str) -> set[tuple[int, ...]]:
+    """``4.1, 4.3-4.5``, with any dash, as (4, 1), (4, 3), (4, 4), (4, 5)."""
+    numbers = set()
+    for first, last in re.findall(r"([\d.]*\d)(?:[-–]([\d.]*\d))?", text):
+        *section, low = map(int, first.split("."))
+        numbers |= {(*section, number) for number in range(low, int((last or first).rsplit(".", 1)[-1]) + 1)}
+    return numbers
+
+
+@pytest.mark.parametrize("page", WORKS, ids=lambda page: page.stem)
+def test_every_named_statement_is_in_a_row(page: Path) -> None:
+    works = "\n".join(row.work for row in rows(page))
+    for kind, wanted in STATEMENTS[page.stem].items():
+        name = f"(?:{kind}s?|{kind[:-1]}ies)"
+        listed = re.findall(rf"{name} (\d[\d.–]*(?:, \d[\d.–]*)*)", works)
+        assert numbers_in(wanted) <= numbers_in(" ".join(listed)), kind
+
+
 def test_every_work_has_a_page_with_many_rows() -> None:
     assert [page.name for page in WORKS] == [
         "base-invariant.md", "book-tensors.md", "book.md", "denoc.md", "diagonalized.md", "spatial-operators.md",
@@ -160,9 +196,16 @@ def typed() -> list[str]:
     return [formula for line in table.splitlines()[2:] for formula in re.findall("`([^`]+)`", line.split("|")[3])]
 
 
-@pytest.mark.parametrize("formula", [one for one in typed() if not one.startswith(("o", "vectors", "robot"))])
+@pytest.mark.parametrize(
+    "formula", [one for one in typed() if not one.startswith(("o", "vectors", "robot", "notation"))]
+)
 def test_formulas_in_the_letters_of_the_paper_are_read(formula):
-    assert rc.parse(formula, rc.robots.planar(2), vectors={"f": "tip"}).shape is not None
+    """Some only in the notation of this paper, others only without one, since the library's K is another than its."""
+    robot, found = rc.robots.planar(2), []
+    for notation in (None, "rodriguez"):
+        with suppress(NotationError):
+            found.append(rc.parse(formula, robot, vectors={"f": "tip"}, notation=notation))
+    assert found and found[0].shape is not None
 
 
 @pytest.mark.parametrize(

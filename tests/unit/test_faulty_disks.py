@@ -206,11 +206,11 @@ def _mountable() -> bool:
 
 
 needs_mounts = pytest.mark.skipif(not _mountable(), reason="no file system can be mounted here")
-SIMULATE = '"$PYTHON" -m recursa simulate planar --duration 0.4 --samples 500 --q0 joint1=0.3 -o run.h5'
+SIMULATE = '"$PYTHON" -m recursa simulate planar --duration 0.4 --samples 500 --q0 joint1=0.3 -o run.npz'
 
 
 @needs_mounts
-@pytest.mark.parametrize(("size", "left"), [(4, ["filler", "run.h5.part"]), (48, ["filler"])])
+@pytest.mark.parametrize(("size", "left"), [(4, ["filler", "run.npz.part"]), (48, ["filler"])])
 def test_full_disk_costs_no_more_than_a_checkpoint(size: int, left: list[str], tmp_path: Path) -> None:
     """One line, exit code 2; once there is room the run is finished from what is left of it."""
     disk = tmp_path / "disk"
@@ -218,19 +218,19 @@ def test_full_disk_costs_no_more_than_a_checkpoint(size: int, left: list[str], t
     done = small_disk(
         disk,
         f'dd if=/dev/zero of=filler bs=1024 count={size} 2>/dev/null; {SIMULATE}; echo "code $?"; ls -A; rm filler; '
-        f'mount -o remount,size=2M . ; if test -e run.h5.part; then "$PYTHON" -m recursa simulate --resume run.h5; '
-        f'else {SIMULATE}; fi >/dev/null; echo "code $?"; ls -A; cp run.h5 ..',
+        f'mount -o remount,size=2M . ; if test -e run.npz.part; then "$PYTHON" -m recursa simulate --resume run.npz; '
+        f'else {SIMULATE}; fi >/dev/null; echo "code $?"; ls -A; cp run.npz ..',
         options="size=52k",
     )
     lines = done.stdout.splitlines()
-    assert lines == ["code 2", *left, "code 0", "run.h5"], done.stdout + done.stderr
+    assert lines == ["code 2", *left, "code 0", "run.npz"], done.stdout + done.stderr
     *warned, error = done.stderr.splitlines()
-    assert error.startswith("recursa: cannot write 'run.h5")
+    assert error.startswith("recursa: cannot write 'run.npz")
     assert all(line.startswith("warning: no checkpoint at t = ") for line in warned), done.stderr
     assert len(warned) <= 1
     assert all("No space left on device" in line for line in (*warned, error))
     expected = rc.robots.planar(3).simulate({"joint1": 0.3}, duration=0.4, samples=500, progress=False)
-    np.testing.assert_array_equal(rc.read(tmp_path / "run.h5").q, expected.q)
+    np.testing.assert_array_equal(rc.read(tmp_path / "run.npz").q, expected.q)
 
 
 @needs_mounts
@@ -240,4 +240,4 @@ def test_read_only_disk_is_one_line(tmp_path: Path) -> None:
     done = small_disk(disk, f'mount -o remount,ro . ; {SIMULATE}; echo "code $?"; ls -A')
     assert done.stdout == "code 2\n", done.stderr
     (line,) = done.stderr.splitlines()
-    assert line.startswith("recursa: cannot write 'run.h5.part': Read-only file system")
+    assert line.startswith("recursa: cannot write 'run.npz.part': Read-only file system")

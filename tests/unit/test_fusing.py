@@ -51,7 +51,8 @@ def inputs_of(robot: rc.Robot) -> dict[str, Any]:
     q, v, a = (x[0].tolist() for x in states(robot, 1))
     wrench = np.random.default_rng(5).normal(size=6 * len(robot.model.links)).tolist()
     q1 = states(robot, 2)[0][1].tolist()
-    return {"q": q, "v": v, "a": a, "tau": a[::-1], "wrench": wrench, "q1": q1}
+    pose = robot.pose(q1, robot.model.links[-1].name).ravel().tolist()
+    return {"q": q, "v": v, "a": a, "tau": a[::-1], "wrench": wrench, "q1": q1, "frame:pose": pose}
 
 
 def link_values(model: Model, vector: str) -> list[float]:

@@ -144,8 +144,8 @@ def test_meshes_are_found_in_the_folders_that_are_named(packages: Path) -> None:
 def test_relative_meshes_are_beside_the_file(packages: Path) -> None:
     file = packages / "cart" / "cart.urdf"
     file.write_text(TEXT.replace("package://cart/", ""))
-    assert rc.load(file, strict=False, assets=packages).geometry("base")[1].path is not None
-    assert rc.load(file, strict=False).geometry("base")[1].path is None
+    assert rc.load(file, strict=False).geometry("base")[1].path == str(packages / "cart/meshes/hood.stl")
+    assert rc.load(file.read_text(), strict=False).geometry("base")[1].path is None  # text opens nothing
 
 
 @pytest.mark.parametrize("reference", ["../secret.stl", "package://cart/../../secret.stl", "{}/secret.stl"])

@@ -232,3 +232,32 @@ def test_floating_bases_need_no_torques_in_a_file(tmp_path):
     found = logs_of(robot, tmp_path / "run.csv")[0]
     assert not found.tau[:, :6].any()
     assert found.v is not None
+
+
+# ---- numbers that no fit survives ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [1e60, 1e150, 1e306])
+@pytest.mark.parametrize("name", ["q", "tau"])
+def test_numbers_whose_squares_overflow_are_named_by_joint(good, name: str, factor: float) -> None:
+    robot = rc.robots.planar(2)
+    with pytest.raises(rc.StateError, match=f"the log: {name} of 'joint[12]' reaches .*unit"):
+        rc.identify(robot, {key: good[key] * (factor if key == name else 1.0) for key in ("t", "q", "tau")})
+
+
+@pytest.mark.parametrize("prior", [1e-200, 1e200])
+def test_a_prior_that_no_number_can_be_weighed_with_is_refused(good, prior: float) -> None:
+    refused(good, "prior must be a positive number, from 1e-12 to 1e\\+12", prior=prior)
+
+
+@pytest.mark.parametrize("payload", [{"mass": 1.0}, {"link": "tip"}, {"link": "tip", "mass": 1.0, "weight": 2}, "tip"])
+def test_a_payload_that_says_too_little_or_too_much_is_refused(good, payload) -> None:
+    refused({**good, "payload": payload}, "payload of the log must be a mapping with 'link' and 'mass'")
+
+
+def test_singular_equations_are_an_error_of_ours(good, monkeypatch: pytest.MonkeyPatch) -> None:
+    def singular(*_: object) -> None:
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr(np.linalg, "inv", singular)
+    refused(good, "equations .* are singular .Singular matrix.", rc.ExcitationError)

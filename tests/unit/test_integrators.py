@@ -38,7 +38,6 @@ def test_page_tells_the_orders_of_the_table():
 def test_help_tells_of_every_integrator(capsys, monkeypatch):
     from click.testing import CliRunner
 
-    from recursa.cli import commands, motion_commands  # noqa: F401  (they enter the verbs)
     from recursa.cli.root import recursa
 
     text = CliRunner().invoke(recursa, ["simulate", "--help"], env={"COLUMNS": "200"}).output

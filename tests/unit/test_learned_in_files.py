@@ -24,13 +24,13 @@ def test_files_keep_the_memory(arm: rc.Robot, tmp_path: Path) -> None:
     loaded = arm.with_payload("tip", 2.0)
     run = loaded.simulate([0.0, 0.5], duration=0.4, torque=learning(arm), integrator="rk4", step=2e-3, save_every=10)
     assert run.memory is not None and np.ptp(run.memory, axis=0).max() > 1e-3  # it has learned
-    run.save(tmp_path / "run.h5")
-    np.testing.assert_array_equal(rc.read(tmp_path / "run.h5").memory, run.memory)
+    run.save(tmp_path / "run.npz")
+    np.testing.assert_array_equal(rc.read(tmp_path / "run.npz").memory, run.memory)
     run.save(tmp_path / "run.npz")
     np.testing.assert_array_equal(np.load(tmp_path / "run.npz")["memory"], run.memory)
     plain = arm.simulate([0.0, 0.5], duration=0.1)
-    plain.save(tmp_path / "plain.h5")
-    assert rc.read(tmp_path / "plain.h5").memory is None
+    plain.save(tmp_path / "plain.npz")
+    assert rc.read(tmp_path / "plain.npz").memory is None
 
 
 def test_a_further_run_starts_with_what_was_learned(arm: rc.Robot, tmp_path: Path) -> None:
@@ -38,8 +38,8 @@ def test_a_further_run_starts_with_what_was_learned(arm: rc.Robot, tmp_path: Pat
     loaded = arm.with_payload("tip", 2.0)
     options = {"integrator": "rk4", "step": 2e-3}
     whole = loaded.simulate([0.0, 0.5], duration=0.4, torque=learning(arm), **options)
-    loaded.simulate([0.0, 0.5], duration=0.2, torque=learning(arm), **options).save(tmp_path / "half.h5")
-    half = rc.read(tmp_path / "half.h5")
+    loaded.simulate([0.0, 0.5], duration=0.2, torque=learning(arm), **options).save(tmp_path / "half.npz")
+    half = rc.read(tmp_path / "half.npz")
     later = learning(arm, estimate=half.memory[-1])
     later._desired = lambda t, of=later._desired: of(np.asarray(t) + 0.2)
     rest = half.robot.simulate(half.q[-1], half.v[-1], duration=0.2, torque=later, **options)

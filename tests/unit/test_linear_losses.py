@@ -18,7 +18,10 @@ DIFFERENCES = 2e-6  # what central differences with that step are good for
 
 
 def lossy(robot: rc.Robot, **options: str) -> rc.Robot:
-    return rc.load(robot.to_urdf().replace("</joint>", '<dynamics damping="0.3" friction="0.2"/></joint>'), **options)
+    return rc.load(
+        robot.to_urdf(extensions=True).replace("</joint>", '<dynamics damping="0.3" friction="0.2"/></joint>'),
+        **options,
+    )
 
 
 ROBOTS = {

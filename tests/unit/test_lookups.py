@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -124,7 +126,8 @@ def test_parameters_are_those_of_the_regressor(name: str) -> None:
 def test_parameters_put_in_come_out_to_the_bit(name: str) -> None:
     robot = ZOO[name]()
     numbers = np.random.default_rng(4).normal(size=10 * robot.nbodies)  # also what no body can have
-    other = robot.with_parameters(numbers)
+    with pytest.warns(rc.ModelWarning):
+        other = robot.with_parameters(numbers)
     assert np.array_equal(other.parameters, numbers)
     q, v = robot.random_state(1)
     a = np.linspace(-1.0, 1.0, robot.nv)
@@ -147,9 +150,32 @@ def test_own_parameters_change_nothing() -> None:
 
 
 def test_a_massless_body_may_have_moments() -> None:
-    robot = rc.robots.planar(1).with_parameters([0.0, 0.2, 0, 0, 0, 0, 0, 0, 0, 1.0])
+    with pytest.warns(rc.ModelWarning, match="it has inertia but no mass"):
+        robot = rc.robots.planar(1).with_parameters([0.0, 0.2, 0, 0, 0, 0, 0, 0, 0, 1.0])
     assert robot.gravity_forces([0.0])[0] == pytest.approx(0.2 * 9.81)
     assert rc.load(robot.to_urdf()).nv == 1
+
+
+@pytest.mark.parametrize(
+    ("numbers", "reason"),
+    [
+        ({"link2.m": -0.1}, "link 'link2': its mass is -0.1 kg"),
+        ({"link2.Izz": 1e-4}, "link 'link2': its inertia about the centre of mass has principal moments"),
+        ({"link2.Izz": 0.2}, "link 'link2': its principal moments .* break the triangle inequality"),
+        ({"link2.m": 0.0, "link2.Iyy": 0.0, "link2.Izz": 0.0}, "link 'link2': it has a first moment of mass"),
+    ],
+)
+def test_parameters_that_no_body_has_are_reported(numbers: dict[str, float], reason: str) -> None:
+    """Bodies that the robot had already are not reported again."""
+    robot = rc.robots.planar(2)
+    with pytest.warns(rc.ModelWarning, match="'planar2': (warning|error): (link 'link2'|joint 'joint2')") as caught:
+        other = robot.with_parameters(numbers)
+    assert caught[0].filename == __file__
+    assert re.search(reason, str(other.doctor()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other.with_parameters({"link1.m": 0.6})
+        robot.with_parameters({"link1.m": 0.6})
 
 
 def test_wrong_parameters_are_told() -> None:

@@ -159,7 +159,7 @@ def test_directed_friction_comes_back_from_every_file(tmp_path: Path) -> None:
     robot = lossy(small_mixed_tree())
     frictions = [joint.friction for joint in robot.model.joints]
     assert rc.load(write_recursa(robot.model)) == robot
-    assert [joint.friction for joint in rc.load(robot.to_urdf()).model.joints] == frictions
+    assert [joint.friction for joint in rc.load(robot.to_urdf(extensions=True)).model.joints] == frictions
     puma = rc.robots.puma560(directed_friction=True)
     published = [joint.friction for joint in puma.model.joints]
     assert published[0][0] == (62.6111 * 0.395, 62.6111 * 0.435)
@@ -204,7 +204,7 @@ def test_options_of_the_command_line_choose_one_kind_of_losses(tmp_path: Path, o
     done = CliRunner().invoke(recursa, arguments)
     assert done.exit_code == 0, done.output
     assert out.read_text().startswith(f"# losses: {which}")
-    run = tmp_path / "run.h5"
+    run = tmp_path / "run.npz"
     done = CliRunner().invoke(
         recursa, ["simulate", "puma560", "--duration", "0.01", "--torque", str(out), "-o", str(run)]
     )

@@ -205,10 +205,10 @@ def test_meshes_that_weigh_come_from_named_folders(tmp_path: Path) -> None:
     file = tmp_path / "model.xml"
     file.write_text(WEIGHED)
     with pytest.raises(rc.ModelError, match=r"line \d+: <mesh> refers to 'parts/solid.obj'.*assets=\["):
-        loaded(file)
+        loaded(WEIGHED)
     with pytest.raises(rc.ModelError, match="which is in none of the folders"):
         loaded(WEIGHED, assets=tmp_path / "parts")
-    assert np.isclose(loaded(file, assets=tmp_path).mass, 1000.0 / 6.0 * 1e-3)
+    assert np.isclose(loaded(file).mass, 1000.0 / 6.0 * 1e-3)
     assert np.isclose(loaded(WEIGHED, assets=tmp_path).mass, 1000.0 / 6.0 * 1e-3)
 
 

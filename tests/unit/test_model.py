@@ -267,7 +267,7 @@ def test_equal_content_means_equal_robots(name: str) -> None:
 
 def test_any_difference_in_content_makes_robots_differ() -> None:
     robot = ZOO["one_of_each"]()
-    text = robot.to_urdf()
+    text = robot.to_urdf(extensions=True)
     variants = [
         robot,
         robot.with_gravity((0, 0, -9.8)),

@@ -264,8 +264,8 @@ def tumbling(folder: Path) -> tuple[list[rc.Run], rc.Run]:
     q, v = robot.random_state(6)
     fall = partial(robot.simulate, q, 0.5 * v, duration=0.8)
     run = fall()
-    run.save(folder / "run.h5")
-    return [run, fall(dense=True), rc.read(folder / "run.h5")], fall(rtol=1e-12, dense=True)
+    run.save(folder / "run.npz")
+    return [run, fall(dense=True), rc.read(folder / "run.npz")], fall(rtol=1e-12, dense=True)
 
 
 def test_curves_of_a_run_are_the_motion_between_samples(tmp_path: Path) -> None:

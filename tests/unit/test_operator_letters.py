@@ -44,7 +44,7 @@ def test_shape_demands_these_fields(letter: Symbol) -> None:
     elif Structure.BLOCK_DIAGONAL in known:
         assert letter.applied and letter.multiplications
         assert (letter.transposed is None) == bool(whole)
-        is_root = letter is Kind.W.value  # which has an inverse without being symmetric
+        is_root = letter in (Kind.W.value, Kind.M_ROOT.value)  # which have inverses without being symmetric
         assert (letter.inverted is None) == (Structure.SEMIDEFINITE not in known and not is_root)
         assert bool(letter.inverted_transposed) == is_root
     else:
@@ -55,7 +55,7 @@ def test_shape_demands_these_fields(letter: Symbol) -> None:
 
 @every_letter
 def test_sides_match_the_shape(letter: Symbol) -> None:
-    if letter is Kind.OMEGA.value:  # about the link origin: it depends on where that is
+    if letter in (Kind.OMEGA.value, Kind.M_ROOT.value):  # of the link origin or its axes: they depend on these
         assert letter.sides is None
         return
     spaces = {
@@ -130,11 +130,11 @@ def test_groups_of_letters_follow_from_their_fields() -> None:
     def those(condition: str) -> str:
         return " ".join(kind.value.code for kind in Kind if getattr(kind.value, condition))
 
-    assert those("steady") == "H M A B"
+    assert those("steady") == "H M W_M A B"
     assert those("is_articulated") == "P D W G K tau_bar E_psi psi Upsilon"
     assert those("mass_alone") == "H E_phi phi D W A B B_c T_c a V gravity C"
     swept = [kind.value.code for kind in Kind if kind.value.is_rate and not kind.value.by_table]
     assert swept == ["P_dot", "R_dot", "Upsilon_dot"]
     assert [kind.value.code for kind in Kind if kind.value.is_directed and not kind.value.is_rate] == [
-        "S", "S_V", "Omega",
+        "S", "S_V", "Omega_tilde",
     ]  # fmt: skip

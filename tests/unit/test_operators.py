@@ -455,3 +455,27 @@ def test_axes_of_different_links_are_not_mixed():
     assert np.allclose(between.matrix(q) @ compliance, np.eye(6), atol=1e-8)
     same = rc.parse("J(link5) inv(mass) J(link5)* + 1", robot)
     assert np.allclose(rc.dense(same, q), robot.operational_compliance(q, "link5") + np.eye(6))
+
+
+@pytest.mark.parametrize("name", [name for name in ZOO if name not in ("chain200", "free", "floating_tree")])
+@pytest.mark.parametrize("text", ["inv(phi* H* D H phi + phi* H* H phi)", "inv(psi* H* H psi - 2 psi* H* D H psi)"])
+def test_matrices_of_singular_inverses_are_refused_whatever_rounding_leaves_of_them(name, text):
+    """There are fewer joint freedoms than numbers at links, so that no such matrix has an inverse at any state."""
+    robot = ZOO[name]()
+    q, _ = robot.random_state(3)
+    for states in (q, np.stack([q, q])):
+        with pytest.raises(rc.errors.SingularMatrixError, match=f"of rank \\d+ instead of {6 * robot.model.nbodies}"):
+            rc.dense(rc.parse(text, robot), states)
+
+
+@pytest.mark.parametrize("name", ["planar_arm", "stanford", "puma560", "panda_like", "chain_mixed", "tree"])
+def test_matrices_of_inverses_at_links_with_few_joints_are_refused(name):
+    robot = ZOO[name]()
+    link = robot.model.joints[0].child
+    with pytest.raises(rc.errors.SingularMatrixError, match="of rank 1 instead of 6"):
+        rc.dense(rc.parse(f"inv(J({link}) inv(mass) J({link})*)", robot), robot.random_state(3)[0])
+
+
+def test_inverses_that_are_not_finite_are_not_called_singular():
+    robot = rc.robots.planar(2)
+    assert np.isnan(rc.dense(robot.operators.mass.inverse(), [0.1, np.nan])).any()

@@ -24,9 +24,9 @@ SOURCE = Path(rc.__file__).parent
 # A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
 LAYERS = (
     ("errors", "bundled", "files", "markup", "other_names", "processes", "version", "waits"),
-    ("spatial", "_tuples"),
+    ("spatial",),
     ("model",),
-    ("formats", "_elements"),
+    ("formats",),
     ("sweeps",),
     ("kernels", "_entry"),
     ("quantities",),
@@ -60,8 +60,9 @@ LAYERS = (
     ("studies", "mechanisms"),
     ("robots", "results"),
     ("counts",),
-    ("interop", "cli", "__init__", "__main__"),
+    ("interop", "__init__"),
     ("examples",),
+    ("cli", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 

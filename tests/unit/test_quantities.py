@@ -17,7 +17,7 @@ from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.evaluation.evaluator import Evaluator
 from recursa.facade.asking import exported
 from recursa.facade.export_questions import ExportQuestion
-from recursa.interop.timing import plain_quantities, timings
+from recursa.interop.timing import plain_quantities, timing
 from recursa.operational.quantities import FLYING_INERTIA
 from recursa.quantities import Names, Quantity, Recipe, Subject, quantities, quantity
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip
@@ -77,7 +77,7 @@ def test_a_quantity_from_outside_is_counted_and_written_as_c(tmp_path):
 def test_a_quantity_from_outside_is_timed():
     """By the function that ``recursa bench --all`` calls, with every other that takes plain arrays."""
     assert POINT_ENERGY in plain_quantities()
-    (found,) = timings(rc.robots.stanford(), [POINT_ENERGY], batch=16, turns=3)
+    found = timing(rc.robots.stanford(), POINT_ENERGY, batch=16, turns=3)
     assert (found.quantity, found.shape, found.states) == ("tests.point_energy", (), 16)
     assert found.call > 0.0
     assert found.batch > 0.0

@@ -13,6 +13,7 @@ from recursa.kernels.switch import Switch
 def assembled(robot: rc.Robot, count: int, size: float = 0.2, seed: int = 1) -> np.ndarray:
     random = np.random.default_rng(seed)
     near = robot.integrate(robot.neutral(), size * random.normal(size=(count, robot.nv)))
+    near = np.clip(near, *robot.position_limits)  # a joint that starts beyond a limit may stay there
     return np.stack([robot.assemble(q) for q in near])
 
 

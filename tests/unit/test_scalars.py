@@ -15,7 +15,7 @@ import recursa as rc
 from numeric import Draw, batched, central, close, complex_step, flat, leaves, same_bits, states
 from recursa.dynamics.kinematics import poses_plan, velocities_plan
 from recursa.spatial import Counter, Counts, Motion, Quaternion, Rotation, Screw, Transform, Vec3, log_of
-from recursa.spatial.scalars import atan2, cos, cosc, half_cotangent, sin, sinc, sinc3, sqrt, where
+from recursa.spatial.scalars import atan2, cos, cosc, half_cotangent, log, sin, sinc, sinc3, sqrt, where
 from recursa.sweeps import run
 
 ROWS = 23
@@ -361,3 +361,14 @@ def test_complex_atan2_is_the_continuation():
     assert np.allclose(radius * np.cos(angle), x, atol=1e-13)
     assert np.allclose(radius * np.sin(angle), y, atol=1e-13)
     assert np.all(np.abs(angle.real - np.arctan2(y.real, x.real)) < math.pi / 2)
+
+
+def test_logarithms_by_arithmetic_match_the_library():
+    """As counted and traced numbers have them: very large and very small ones, powers of two, near 1."""
+    rng = np.random.default_rng(3)
+    far, near = np.exp(rng.uniform(-700.0, 700.0, 300)), 1.0 + rng.uniform(-0.3, 0.4, 300)
+    for value in (*far, *near, *2.0 ** np.arange(-9.0, 9.0), 2.3e-308, 1.7e308):
+        found = log(Counter().number(float(value))).value
+        assert abs(found - math.log(value)) <= 4e-16 * max(abs(math.log(value)), 1e-2), value
+    assert log(0.0) == -math.inf and math.isnan(log(-1.0)) and log(1) == 0.0
+    assert np.array_equal(log(near), np.log(near)) and log(sympy.Symbol("x")) == sympy.log(sympy.Symbol("x"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import io
 import pickle
 import re
@@ -254,6 +255,28 @@ def test_interrupt_from_the_keyboard_ends_a_long_run() -> None:
     run = pendulum().simulate([0.3], duration=1e6, samples=3)
     assert run.interrupted
     assert 0.0 < run.t[-1] < 1e6
+
+
+def test_interrupt_within_a_callback_of_the_garbage_collector_is_not_lost() -> None:
+    """Python drops exceptions that are raised there."""
+    calls = [0]
+
+    def collected(phase: str, info: object) -> None:
+        if phase == "start":
+            signal.raise_signal(signal.SIGINT)
+
+    def torque(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
+        calls[0] += 1
+        if calls[0] == 50:
+            gc.callbacks.append(collected)
+            gc.collect(0)
+            gc.callbacks.remove(collected)
+        return [0.0]
+
+    run = pendulum().simulate([0.3], duration=100.0, torque=torque, integrator="rk4", step=0.01)
+    assert run.interrupted
+    assert 0.0 < run.t[-1] < 1.0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("integrator", ["dop853", "radau", "rk4", "implicit-midpoint", "semi-implicit"])
@@ -547,6 +570,22 @@ def test_box_forces_solve_the_complementarity_problem() -> None:
             close(a[inside], np.zeros(inside.sum()), 1e-12)
             assert (a[force == low] >= 0.0).all()
             assert (a[force == high] <= 0.0).all()
+
+
+def test_box_forces_with_a_singular_matrix() -> None:
+    """Joints of a loop: torques are not unique, accelerations are; some of these no torque can take away."""
+    rng = np.random.default_rng(1)
+    for size, rank in ((2, 1), (5, 2), (12, 6), (8, 0)):
+        for k in range(20):
+            root = rng.normal(size=(size, rank))
+            W, bound = root @ root.T, rng.uniform(0.1, 1.0, (2, size))
+            reachable = W @ rng.uniform(-bound[0], bound[1]) * rng.choice([0.5, 1.0, 3.0])
+            a0 = reachable if k % 2 else reachable + 0.3 * rng.normal(size=size)
+            force = box_forces(W, a0, -bound[0], bound[1])
+            a = a0 + W @ force
+            assert ((force >= -bound[0]) & (force <= bound[1])).all()
+            assert (a[force > -bound[0]] <= 1e-11).all()
+            assert (a[force < bound[1]] >= -1e-11).all()
 
 
 def gripper(**options) -> rc.Robot:

@@ -128,6 +128,14 @@ def test_log_takes_the_short_way_round(seed):
 
 
 @given(DIRECTIONS, ANGLES)
+def test_rotations_leave_their_axis_where_it_is(axis, angle):
+    """Euler's theorem, Theorem 2.1 of Balafoutis & Patel."""
+    rotation = Rotation.from_axis_angle(axis, angle)
+    w = rotation.log()
+    close(flat(rotation @ w), flat(w), 1e-14)
+
+
+@given(DIRECTIONS, ANGLES)
 def test_quaternion_of_rotation_round_trips(axis, angle):
     rotation = Rotation.from_axis_angle(axis, angle)
     q = rotation.quaternion()

@@ -43,7 +43,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> ByteLocks:
 
 
 def test_windows_locks_a_byte_that_holds_no_data(tmp_path: Path, windows: ByteLocks) -> None:
-    path = tmp_path / "run.h5.part"
+    path = tmp_path / "run.npz.part"
     with Journal(path, new=True) as journal:
         journal.begin([b"first"])
         journal.append(b"second")
@@ -57,7 +57,7 @@ def test_windows_locks_a_byte_that_holds_no_data(tmp_path: Path, windows: ByteLo
 def test_windows_begins_in_the_open_file_and_discards_after_closing(
     tmp_path: Path, windows: ByteLocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "run.h5.part"
+    path = tmp_path / "run.npz.part"
     monkeypatch.setattr(os, "replace", lambda *_: pytest.fail("an open file cannot be replaced there"))
     closed, close = [], os.close
     monkeypatch.setattr(os, "close", lambda file: (closed.append(file), close(file))[1])
@@ -76,14 +76,14 @@ def test_windows_begins_in_the_open_file_and_discards_after_closing(
 
 
 def test_windows_leaves_no_empty_checkpoint(tmp_path: Path, windows: ByteLocks) -> None:
-    Journal(tmp_path / "run.h5.part", new=True).close()
+    Journal(tmp_path / "run.npz.part", new=True).close()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_windows_runs_with_checkpoints(tmp_path: Path, windows: ByteLocks) -> None:
     arm = rc.robots.planar(2)
     given: dict[str, Any] = {"duration": 0.05, "integrator": "rk4", "step": 0.01, "progress": False}
-    run = arm.simulate([0.3, 0.4], **given, checkpoint=tmp_path / "run.h5.part")
+    run = arm.simulate([0.3, 0.4], **given, checkpoint=tmp_path / "run.npz.part")
     assert (run.q == arm.simulate([0.3, 0.4], **given).q).all()
     assert windows.held
 
@@ -170,7 +170,7 @@ def test_bounds_that_a_system_refuses_do_not_take_the_others_along(monkeypatch: 
 
 LACKING = """
 import os, sys
-for name in ("fcntl", "resource", "recursa._entry", "recursa._elements", "recursa._tuples"):
+for name in ("fcntl", "resource", "recursa._entry"):
     sys.modules[name] = None
 lacking = "register_at_fork", "fork", "geteuid", "getuid", "sched_getaffinity", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"
 for name in lacking:
@@ -186,8 +186,8 @@ q, v = arm.random_state(1)
 assert np.allclose(arm.forward_dynamics(q, v, arm.inverse_dynamics(q, v, 0 * v)), 0, atol=1e-9)
 arm.inverse_dynamics(np.tile(q, (70, 1)), np.tile(v, (70, 1)), np.tile(0 * v, (70, 1)))
 assert cores() >= 1 and any(cache.directory().iterdir())
-arm.simulate(q, duration=0.02, progress=False).save("run.h5")
-assert rc.read("run.h5").q.shape[1] == arm.nq
+arm.simulate(q, duration=0.02, progress=False).save("run.npz")
+assert rc.read("run.npz").q.shape[1] == arm.nq
 assert isinstance(rc.robots.planar(2).to_html("arm.html").read_text("utf-8"), str)
 """
 
@@ -232,9 +232,8 @@ def test_versions_of_what_matters(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("RECURSA_CACHE", str(tmp_path))
     told = versions()
     assert told["recursa"] == rc.__version__ and told["NumPy"] == np.__version__ and told["cache"] == str(tmp_path)
-    assert told["llvmlite"].startswith(f"{llvmlite.__version__}, LLVM ") and "at once" in told["processor"]
-    for name in ("_entry", "_elements", "_tuples"):
-        monkeypatch.setitem(sys.modules, f"recursa.{name}", None)
-    assert versions()["C extensions"] == "_entry no, _elements no, _tuples no"
+    assert told["llvmlite"].startswith(f"{llvmlite.__version__}, LLVM ") and "lanes" in told["processor"]
+    monkeypatch.setitem(sys.modules, "recursa._entry", None)
+    assert versions()["C extension"] == "no"
     monkeypatch.setenv("RECURSA_CACHE", "off")
     assert versions()["cache"] == "none"

@@ -7,13 +7,14 @@ import math
 import numpy as np
 import pytest
 
+import path_oracles
 import recursa as rc
 import zoo
-from recursa.kernels.native import available
 from recursa.kernels.switch import Switch
-from recursa.paths import optimal, passes, passes_emit, rows, rows_emit, switches
+from recursa.paths import optimal, passes, rows, switches
 from recursa.trajectories import curves
 from recursa.trajectories.bounds import Limits
+from recursa.trajectories.drives import Drive
 
 NONE = math.inf
 
@@ -140,7 +141,7 @@ def test_zero_inertia_points() -> None:
     coarse, fine, finest = (
         rc.time_optimal(robot, path, velocity=NONE, effort=effort, points=n) for n in (201, 801, 3201)
     )
-    along = rows.Along.of(robot, [path], [np.linspace(0.0, path.end, 400)], False, True)
+    along = rows.Along.of(robot, [path], [np.linspace(0.0, path.end, 400)], False, Drive(robot))
     inertia = (along.pushed - along.held).reshape(-1, 2)
     assert (np.diff(np.sign(inertia[: len(inertia) // 4]), axis=0) != 0).any()  # there are such places
     for motion in (coarse, fine, finest):
@@ -184,28 +185,28 @@ def test_robots_beyond_straight_line_size(bodies: int) -> None:
 # ---- two forms of one algorithm --------------------------------------------------------------------------------------
 
 
-def test_native_rows_and_passes_are_the_clear_ones(panda: rc.Robot) -> None:
-    assert available()
+@pytest.mark.parametrize("losses", [False, True])
+def test_native_rows_and_passes_are_those_of_numpy(losses: bool, panda: rc.Robot) -> None:
     path, other = rc.Path(middle_points(panda, 5, 3)), rc.Path(middle_points(panda, 3, 4))
     for given in ((None, None, None), (None, 20.0, None), (None, 20.0, NONE), (NONE, None, None)):
         limits = Limits.of(panda, *given)
-        task = optimal._Task(panda, limits, False, (0.0, 0.0))
+        drive = Drive(panda) if np.isfinite(limits.effort).any() else None
+        task = optimal._Task(panda, limits, losses, (0.0, 0.0), drive)
         job = optimal._Batch.of(task, [path, other], ["", ""], 101)
-        clear = rows.rows_of(job.along, limits, job.bounds)
-        native = rows_emit.rows_of(job.along, limits, job.bounds, passes_emit.padding())
-        wide = clear.A.shape[1]
+        clear = path_oracles.rows_of(job.taken, limits, job.bounds)
+        native = rows.rows_of(job.taken, limits, job.bounds)
         for name in "ABC":
-            ours, theirs = getattr(native, name)[:, :wide], getattr(clear, name)
+            ours, theirs = getattr(native, name), getattr(clear, name)
             np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-11 * np.abs(theirs).max())
-        one, same = passes_emit.run(native, job.along.counts), passes.run(clear, job.along.counts)
+        one, same = passes.run(native, job.along.counts), path_oracles.passes(native, job.along.counts)
         np.testing.assert_allclose(one.x, same.x, rtol=1e-6, atol=1e-9 * same.x.max())
         np.testing.assert_allclose(one.sets, same.sets, rtol=1e-6, atol=1e-9 * same.x.max())
         off = rows.missed(job.along, limits, one.x)
-        np.testing.assert_allclose(off, rows.missed_clearly(job.along, limits, one.x), rtol=1e-6, atol=1e-13)
+        np.testing.assert_allclose(off, path_oracles.missed(job.along, limits, one.x), rtol=1e-6, atol=1e-13)
         assert off.max() > 1e-9
         motions = switches.switched(job.along, limits, native, one)
         for number, motion in enumerate(motions):
-            by_numpy = switches._clearly(job.along.only([number]), limits, one.of(job.along.counts, number))
+            by_numpy = path_oracles.switched(job.taken.only([number]), limits, one.of(job.along.counts, number))
             assert len(motion.interval) > job.along.counts[number]  # there are switches
             np.testing.assert_array_equal(motion.interval, by_numpy.interval)
             for name in ("places", "times", "speed", "u"):
@@ -218,8 +219,8 @@ def test_passes_on_random_rows(seed: int) -> None:
     """Native and clear form, rows kept, and both ends of every set against a linear program."""
     from scipy.optimize import linprog
 
-    random, wide = np.random.default_rng(seed), passes_emit.padding()
-    count, width = 12, wide * int(random.integers(1, 4))
+    random = np.random.default_rng(seed)
+    count, width = 12, int(random.integers(3, 25))
     A, B = random.normal(size=(2, count, width))
     C = -random.uniform(0.1, 1.0, (count, width))
     A[random.random((count, width)) < 0.2] = 0.0  # zero-inertia
@@ -228,7 +229,7 @@ def test_passes_on_random_rows(seed: int) -> None:
     bounds[1, 1:-1] = passes.CAP
     given = passes.Rows(A, B, C, random.uniform(0.1, 0.3, count), bounds)
     every = np.array([count])
-    clear, native = passes.run(given, every), passes_emit.run(given, every)
+    clear, native = path_oracles.passes(given, every), passes.run(given, every)
     assert clear.stuck == native.stuck
     if clear.stuck[0] >= 0:
         return
@@ -473,6 +474,9 @@ def test_paths_that_are_none() -> None:
         ([[0.0, 0.0], [1.0, math.nan]], {}, "finite"),
         ([[0.0, 0.0], [1.0, 1.0]], {"kind": "curls"}, "curls"),
         ([[0.0, 0.0], [1.0, 1.0]], {"blend": 0.1}, "kind='lines'"),
+        ([[0.0, 0.0], [1.0, 1.0]], {"ends": "clamped"}, "no kind of ends 'clamped'. There are: natural"),
+        ([[0.0, 0.0], [1.0, 1.0]], {"ends": "natural", "kind": "lines"}, "is for kind='spline'"),
+        ([[0.0, 0.0], [1.0, 1.0], [0.5, 0.0]], {"ends": "periodic"}, "the same first and last point"),
         ([[-1e300, 0.0], [1e300, 1.0]], {}, "far apart"),
     ):
         with pytest.raises(rc.RecursaError, match=words):
@@ -524,3 +528,9 @@ def test_scaling_where_faster_is_allowed_again() -> None:
     with pytest.raises(rc.LimitError, match="merely to be held"):
         heavy = rc.robots.planar(1)
         rc.Trajectory.cycloid([0.0], [0.1], 1.0, robot=heavy).scaled_to_limits(effort=1e-3)
+
+
+def test_timing_without_the_extension_says_what_is_missing(panda: rc.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recursa.kernels.extension._entry", None)
+    with pytest.raises(rc.RecursaError, match=r"the timing of paths needs Recursa's C extension"):
+        rc.time_optimal(panda, rc.Path(middle_points(panda, 3, 1)))

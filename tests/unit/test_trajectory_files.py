@@ -196,3 +196,25 @@ def test_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
         motion(ARM).to_csv(tmp_path / "none" / "m.csv")
     with pytest.raises(rc.ShapeError, match="times has shape"):
         motion(ARM).to_csv(file, times=[[0.0]])
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without an end")
+def test_files_without_an_end_are_refused() -> None:
+    with pytest.raises(rc.TableError, match=r"line 1: has a line of more than 16,777,216 characters"):
+        rc.Trajectory.from_csv("/dev/zero")
+
+
+def test_files_that_would_fill_the_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "long.csv"
+    file.write_text("t,joint1\n" + "".join(f"{k},0\n" for k in range(1000)))
+    assert rc.Trajectory.from_csv(file).duration == 999.0
+    monkeypatch.setattr("recursa.trajectories.csv_numbers.LARGEST", 1000)
+    with pytest.raises(rc.TableError, match=r"line \d+: has more than 1,000 characters\. Split it, or .* pass arrays"):
+        rc.Trajectory.from_csv(file)
+
+
+def test_numbers_without_end_are_not_repeated_in_full(tmp_path: Path) -> None:
+    file = tmp_path / "long.csv"
+    file.write_text(f"t,joint1\n0,{'9' * 5000}\n1,0\n")
+    with pytest.raises(rc.TableError, match=r"line 2, column 'joint1': '9{37}\.\.\.' is not a finite number"):
+        rc.Trajectory.from_csv(file)

@@ -42,7 +42,7 @@ def loose_body() -> rc.Robot:
         "ankle", "spherical", parent="leg", child="foot", xyz=(0, 0, -0.5), armature=(0.1, 0.2, 0.3), damping=(1, 2, 3)
     )
     b.frame("sole", parent="foot", xyz=(0, 0, -0.1), rpy=(0.1, 0.2, 0.3))
-    text = b.build().with_payload("sole", 0.2, (0.01, 0, 0)).to_urdf()
+    text = b.build().with_payload("sole", 0.2, (0.01, 0, 0)).to_urdf(extensions=True)
     return rc.load(text, floating=True, gravity=(1.0, -2.0, -3.0), strict=False)
 
 
@@ -57,7 +57,7 @@ ROBOTS: dict[str, Callable[[], rc.Robot]] = {
 
 
 def reread(robot: rc.Robot) -> rc.Robot:
-    return rc.load(robot.to_urdf(), gravity=robot.gravity, mimic=robot.model.mimic, strict=False)
+    return rc.load(robot.to_urdf(extensions=True), gravity=robot.gravity, mimic=robot.model.mimic, strict=False)
 
 
 @pytest.mark.parametrize("name", large_interpreted(ROBOTS))

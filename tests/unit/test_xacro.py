@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 import recursa as rc
 from recursa.cli.commands import recursa
+from recursa.formats.expression_values import NAMES
 from recursa.formats.expressions import PlainNames, evaluate
 from watching import watched_opens
 from xacro_texts import MAIN, robot
@@ -72,7 +74,7 @@ def refusal(text: str, **options: Any) -> rc.ModelError:
     [
         ('<link name="${nme}"/><xacro:property name="name" value="1"/>', 3, "the name 'nme' is not defined"),
         ('<xacro:property name="name" value="1"/>\n<link name="${nam}"/>', 4, "Did you mean 'name'?"),
-        ('<link name="${1 +}"/>', 3, "expected a value, but the expression ends, in ${1 +}"),
+        ('<link name="${1 +}"/>', 3, "this is not a valid expression (invalid syntax), in ${1 +}"),
         ('<link name="${1 / 0}"/>', 3, "'/' divides by zero"),
         ('<link name="${unclosed"/>', 3, "begins like an expression"),
         ('<link name="${[x for x in y]}"/>', 3, "loops and functions of one's own are not supported"),
@@ -143,13 +145,14 @@ def test_records_and_notes_of_included_files_have_no_line_of_the_main_file(tmp_p
 
 
 def test_command_line_takes_arguments_and_folders(tmp_path: Path) -> None:
-    (tmp_path / "part.xacro").write_text(ARM)
-    (tmp_path / MAIN).write_text(robot('<xacro:include filename="part.xacro"/>'))
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "part.xacro").write_text(ARM)
+    (tmp_path / MAIN).write_text(robot('<xacro:include filename="package://parts/part.xacro"/>'))
     run = CliRunner().invoke
     result = run(recursa, ["info", str(tmp_path / MAIN), "--assets", str(tmp_path), "--arg", "links:=4", "--json"])
     assert result.exit_code == 0, result.output
     assert '"turn3"' in result.output
-    assert "that you name" in str(run(recursa, ["info", str(tmp_path / MAIN)]).exception)
+    assert "in none of the folders" in str(run(recursa, ["info", str(tmp_path / MAIN)]).exception)
     assert "NAME:=VALUE" in run(recursa, ["info", str(tmp_path / MAIN), "--arg", "links=4"]).output
 
 
@@ -237,3 +240,48 @@ def test_values_of_expressions_are_plain() -> None:
     assert evaluate("d['a']['b'][-1] + (1,)[0]", names) == 3
     with pytest.raises(rc.ModelError, match="there is no 'c' behind the dot"):
         evaluate("d.c", names)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("().__class__.__bases__", "a list has no '__class__'"),
+        ("(lambda: 1)()", "cannot be evaluated"),
+        ("[x for x in (1, 2)]", "cannot be evaluated"),
+        ("f'{1}'", "cannot be evaluated"),
+        ("(y := 2)", "cannot be evaluated"),
+        ("1 @ 2", "is not supported"),
+        ("max(*[1, 2])", "cannot be evaluated"),
+        ("dict(**{'a': 1})", "arguments behind '**'"),
+        ("{**{'a': 1}}", "keys of a dictionary"),
+        ("2j", "no number and no text"),
+        ("b'x'", "no number and no text"),
+        ("~1", "a sign stands before"),
+        ("1) + (2", "not a valid expression"),
+        ("1; 2", "not a valid expression"),
+        ("a = 1", "not a valid expression"),
+        ("1\0", "not a valid expression"),
+        ("-" * 2000 + "1", "nests deeper than 40"),
+        ("(" * 150 + "1" + ")" * 150, ""),
+        ("[" * 150 + "]" * 150, "nests deeper than 40"),
+        ("9" * 1900, "more than 4096 bits"),
+        ("2 ** 99999", "more than 4096 bits"),
+        ("'x' * 99999999", "too large"),
+        ("1" * 2049, "at most 2048 are read"),
+    ],
+)
+def test_expressions_outside_the_whitelist_are_refused(text: str, words: str) -> None:
+    names = PlainNames(NAMES)
+    if words:
+        with pytest.raises(rc.ModelError, match=re.escape(words)):
+            evaluate(text, names)
+    else:
+        assert evaluate(text, names) == 1
+
+
+def test_long_chains_are_evaluated_and_warnings_do_not_leak(recwarn: pytest.WarningsRecorder) -> None:
+    assert evaluate("+".join(["1"] * 1000), PlainNames({})) == 1000
+    assert evaluate("a" + "[0]" * 600, PlainNames({"a": "x"})) == "x"
+    assert evaluate("1if 1else 2", PlainNames({})) == 1
+    assert evaluate("'\\d' +\n 'e'", PlainNames({})) == "\\de"
+    assert not recwarn.list

@@ -9,9 +9,8 @@ import weakref
 import pytest
 
 from recursa.errors import ModelError
-from recursa.formats import xml, xml_nodes
+from recursa.formats import xml
 from recursa.formats.xml import Element, clipped, parse
-from robot_data import ALL_KINDS
 
 
 def refusal(text: str | bytes, source: str | None = "arm.urdf") -> ModelError:
@@ -42,29 +41,6 @@ def test_elements_come_with_attributes_children_and_lines() -> None:
     assert root.child("e") is None
 
 
-@pytest.mark.parametrize("with_text", [False, True])
-def test_reading_in_c_and_in_python_gives_the_same(with_text: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = ALL_KINDS.replace("<link", "<link wide='a&#10;b'", 1).replace("</robot>", "some &lt; <b>t</b> text</robot>")
-    first = parse(text, "arm.urdf", with_text=with_text)
-    monkeypatch.setattr(xml, "read_elements", xml_nodes.read_elements)
-    second = parse(text, "arm.urdf", with_text=with_text)
-    assert everything(first) == everything(second)
-    assert ("some < " in first.text) is with_text
-    for broken in (
-        "<a><b></a>",
-        "<a>" * 101,
-        "<a " + " ".join(f"x{k}='1'" for k in range(101)) + "/>",
-        "<!DOCTYPE a><a/>",
-    ):
-        said = [str(refusal(broken))]
-        monkeypatch.undo()
-        said.append(str(refusal(broken)))
-        monkeypatch.setattr(xml, "read_elements", xml_nodes.read_elements)
-        assert said[0] == said[1]
-    made, plain = (kind("a", {"x": "1"}, 3, None, []) for kind in (xml.Node, xml_nodes.Node))
-    assert everything(made) == everything(plain)  # type: ignore[arg-type]
-
-
 BESIDE = """<robot name="r">
 <gazebo reference="a"><material a="1">text<gazebo/></material></gazebo>
 <link name="a"><gazebo/></link>
@@ -72,10 +48,7 @@ BESIDE = """<robot name="r">
 </robot>"""
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_elements_that_are_passed_are_checked_and_not_kept(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not native:
-        monkeypatch.setattr(xml, "read_elements", xml_nodes.read_elements)
+def test_elements_that_are_passed_are_checked_and_not_kept() -> None:
     passed = frozenset({"gazebo", "transmission"})
     for with_text in (False, True):
         root = parse(BESIDE, passed=passed, with_text=with_text)
@@ -95,9 +68,8 @@ def test_elements_that_are_passed_are_checked_and_not_kept(native: bool, monkeyp
     assert everything(parse(deepest, passed=passed)) == everything(parse("<robot/>"))
 
 
-@pytest.mark.parametrize("kind", [xml.Node, xml_nodes.Node])
-def test_elements_take_children_and_have_them_by_tag(kind: type[xml.Node]) -> None:
-    root, *children = (kind(tag, {}, 1, None, []) for tag in ("root", "a", "b", "a"))
+def test_elements_take_children_and_have_them_by_tag() -> None:
+    root, *children = (Element(tag, {}, 1, None, []) for tag in ("root", "a", "b", "a"))
     assert root.parts() == {}
     for child in children:
         root.add(child)

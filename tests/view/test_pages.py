@@ -19,6 +19,7 @@ import robot_data
 from recursa.view import figures
 from recursa.view import page as pages
 from recursa.view.figures import figure_of, shelf_for
+from robot_files import with_mesh
 
 FRONTEND = Path(__file__).parents[2] / "frontend"
 
@@ -27,15 +28,6 @@ def data_in(page: Path) -> dict:
     found = re.search(r'<script type="application/json" id="recursa-data">(.*?)</script>', page.read_text("utf-8"))
     assert found
     return json.loads(found[1])
-
-
-def with_mesh(file: str) -> str:
-    """A robot of one link that has a mesh."""
-    return f"""<robot name="meshed"><link name="base"/><link name="body">
-      <inertial><mass value="2"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>
-      <visual><origin xyz="0.1 0 0"/><geometry><mesh filename="{file}" scale="2 2 2"/></geometry></visual></link>
-      <joint name="turn" type="continuous"><parent link="base"/><child link="body"/><axis xyz="0 0 1"/></joint>
-      </robot>"""
 
 
 def test_the_policy_allows_the_scripts_of_the_page_and_no_others(tmp_path: Path) -> None:
@@ -121,6 +113,61 @@ def test_links_without_shapes_are_bars_that_reach_to_what_hangs_on_them() -> Non
         assert min(np.linalg.norm(at - one) for one in reached) < 1e-3 * figure["size"]
     assert [shape["kind"] for shape in figure["base"]] == ["bar", "bar"]
     assert all(joint["shown"] for joint in figure["joints"])
+
+
+def test_what_slides_and_what_closes_loops_can_be_seen() -> None:
+    def drawn(robot: rc.Robot) -> dict:
+        q = robot.neutral()
+        return figure_of(robot, q, q[None], shelf_for(robot))[0]
+
+    (slide,) = drawn(rc.robots.stanford())["struts"]
+    assert (slide["from"]["body"], slide["to"]["body"]) == (1, 2)
+    delta = rc.robots.delta()
+    rods, poses = drawn(delta)["struts"], delta.poses(delta.neutral())
+    links = [delta.model.link_index(joint.child) for joint in delta.model.joints]
+    assert len(rods) == 6
+    for rod in rods:
+        first, second = (poses[links[end["body"]]] @ [*end["point"], 1.0] for end in (rod["from"], rod["to"]))
+        np.testing.assert_allclose(np.linalg.norm(first - second), 0.55, rtol=1e-12)
+    arms = rc.robots.two_arms()  # which hold a bar between them
+    (loop,) = arms.constraints
+    where, poses = arms.pose(arms.neutral(), loop.link) @ [*loop.at, 1.0], arms.poses(arms.neutral())
+    reached = [
+        poses[body["link"]] @ [*shape["to"], 1.0]
+        for body in drawn(arms)["bodies"]
+        for shape in body["shapes"]
+        if shape["kind"] == "bar"
+    ]
+    assert min(np.linalg.norm(end - where) for end in reached) < 1e-9
+
+
+def test_arms_that_hang_have_a_post_up_to_their_plate() -> None:
+    robot = rc.robots.panda_like().with_gravity((0, 0, 9.81))
+    figure, _ = figure_of(robot, robot.neutral(), robot.neutral()[None], shelf_for(robot))
+    plate, post = figure["base"]
+    assert plate["from"][2] == 0.0
+    np.testing.assert_allclose((post["from"], post["to"]), ((0, 0, 0), (0, 0, 0.333)), atol=1e-12)
+
+
+def test_pages_name_sliding_joints_that_nothing_stops(tmp_path: Path) -> None:
+    notes = data_in(rc.robots.stanford().to_html(tmp_path / "x.html"))["notes"]
+    assert any("Sliding joints without limits" in note and "joint3" in note for note in notes), notes
+    assert not data_in(rc.robots.panda_like().to_html(tmp_path / "y.html"))["notes"]
+
+
+def test_the_arm_of_the_first_page_does_not_swing_through_its_pedestal() -> None:
+    """Nothing in a page collides, so the arm and the pose are chosen such that it stays clear of what it hangs on."""
+    docs = (FRONTEND.parent / "docs" / "conf.py").read_text("utf-8")
+    start = {"joint2": 0.4, "joint4": -1.8, "joint6": 1.6}
+    assert "rc.robots.panda_like().with_gravity((0, 0, 9.81))" in docs
+    assert '"arm.html", {"joint2": 0.4, "joint4": -1.8, "joint6": 1.6}' in docs
+    robot = rc.robots.panda_like().with_gravity((0, 0, 9.81))
+    run = robot.simulate(start, duration=5.0, stops=True, samples=500, integrator="rk4", step=1e-3)
+    origins = robot.poses(run.q)[:, robot.link_names.index("link4") :, :3, 3]
+    post = np.linspace((0, 0, 0), (0, 0, 0.333), 10)
+    along = np.linspace(0.0, 1.0, 10)[:, None, None, None]
+    links = origins[:, :-1] + along * (origins[:, 1:] - origins[:, :-1])
+    assert np.linalg.norm(links[..., None, :] - post, axis=-1).min() > 0.1
 
 
 def test_a_large_robot_is_shown_without_its_dynamics(tmp_path: Path) -> None:

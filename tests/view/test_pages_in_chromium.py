@@ -42,8 +42,9 @@ def state(tab: Tab) -> np.ndarray:
 
 
 def falls_as_in_python(tab: Tab, robot: rc.Robot, q: Any, v: Any, seconds: float = 1.0) -> None:
-    """Let go from a state, in the page and in Python: the same steps."""
+    """Let go from a state without stops, in the page and in Python: the same steps."""
     steps = round(seconds / 1e-3)
+    tab.run("recursa.mechanics.stops.on = false")
     tab.run(f"recursa.mechanics.set({json.dumps(np.asarray(q).tolist())}, {json.dumps(np.asarray(v).tolist())})")
     assert tab.run(f"recursa.mechanics.advance({steps}, 1e-3)")
     run = robot.simulate(q, v, duration=seconds, integrator="rk4", step=1e-3, samples=2, losses="damping")

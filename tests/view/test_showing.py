@@ -33,8 +33,8 @@ def test_the_verb_writes_robots_runs_and_trajectories(tmp_path: Path, monkeypatc
     data = json.loads((tmp_path / "planar.html").read_text().split('id="recursa-data">')[1].split("</script>")[0])
     assert data["robots"][0]["q"] == [0.5, 0.0, 0.0]
     run = rc.robots.planar(2).simulate([0.1, 0.2], duration=0.1, losses=False)
-    run.save("run.h5")
-    assert told("run.h5", "--ghost", "run.h5") == "wrote run.html (0.7 MB)\n"
+    run.save("run.npz")
+    assert told("run.npz", "--ghost", "run.npz") == "wrote run.html (0.7 MB)\n"
     assert opened == [(tmp_path / "run.html").as_uri()]
     rc.Trajectory.cycloid([0.0, 0, 0], [1.0, 1, 1], T=1.0, robot=rc.robots.planar(3)).to_csv("moves.csv")
     assert json.loads(told("moves.csv", "--robot", "planar", "--json", "--no-open"))["wrote"] == "moves.html"
@@ -42,7 +42,7 @@ def test_the_verb_writes_robots_runs_and_trajectories(tmp_path: Path, monkeypatc
 
 def test_the_verb_says_what_goes_with_what() -> None:
     for words, complaint in (
-        (["planar", "--ghost", "run.h5"], "--ghost goes with a run"),
+        (["planar", "--ghost", "run.npz"], "--ghost goes with a run"),
         (["planar", "--robot", "planar"], "--robot goes with a trajectory"),
     ):
         done = CliRunner().invoke(recursa, ["view", *words])
@@ -55,9 +55,9 @@ def test_the_verb_serves_until_it_is_interrupted(tmp_path: Path, monkeypatch: py
         raise KeyboardInterrupt
 
     run = rc.robots.planar(2).simulate([0.1, 0.2], duration=0.1)
-    run.save(tmp_path / "run.h5")
+    run.save(tmp_path / "run.npz")
     monkeypatch.setattr("recursa.cli.view_command.wait_for_the_keyboard", interrupted)
-    for what in ("planar", str(tmp_path / "run.h5")):
+    for what in ("planar", str(tmp_path / "run.npz")):
         done = CliRunner().invoke(recursa, ["view", what, "--serve", "--no-open"])
         assert done.output.startswith("http://127.0.0.1:")
         assert done.exit_code != 0

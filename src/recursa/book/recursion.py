@@ -14,7 +14,7 @@ from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.errors import NoSweepError, unknown_name
 from recursa.model.model import Model
-from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM
@@ -129,6 +129,7 @@ AUGMENTED_RECURSION = Quantity(
     f"torques as in v, then per body {', '.join(SHAPES)}, in frames on the joint axes or those of links",
     optional=("wrenches",),
     reads={"wrenches": "wrench"},
+    on_constraints=refusals.TORQUES,
 )
 GENERALIZED_LINKS = Quantity(
     "generalized_links",

@@ -4,16 +4,21 @@ Chapter 3 of Balafoutis & Patel (1991); numbers such as (3.4.10) are that book's
 :class:`~recursa.spatial.mat3.Mat3`; ``Mat3.of`` makes one from a ``SymMat3`` or a ``Rotation``. All functions work on
 every kind of scalar except where they say "plain numbers".
 
+Vectors may also be arrays or lists with three numbers along the last axis, tensors with three by three; results are
+:class:`~recursa.spatial.vec3.Vec3` and ``Mat3``, and ``np.asarray`` or ``Mat3.array()`` turns them into arrays.
+
 Notation: ``~u`` the skew tensor of u, ``u (x) v = u v^T``, ``1`` the unit tensor, ``[A, B] = A B - B A``.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, overload
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from recursa.errors import TensorSymmetryError
+from recursa.errors import ShapeError, TensorSymmetryError
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar, sqrt
@@ -27,19 +32,54 @@ __all__ = [
     "wedge",
 ]  # fmt: skip
 
+_Result = TypeVar("_Result")
+
+
+def _takes_arrays(function: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Decorator: vectors and tensors may be arrays or lists, too."""
+    kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
+    names = [name for name in function.__annotations__ if name != "return"]
+
+    @wraps(function)
+    def with_arrays(*arguments: Any, **named: Any) -> _Result:
+        read = [_read(x, name, kind) for x, name, kind in zip(arguments, names, kinds, strict=False)]
+        by_name = {name: _read(x, name, kinds[names.index(name)]) if name in names else x for name, x in named.items()}
+        return function(*read, *arguments[len(read) :], **by_name)
+
+    return with_arrays
+
+
+def _read(value: Any, name: str, kind: str) -> Any:
+    """An array or a list as the vector or the tensor that an argument is annotated to be."""
+    if not isinstance(value, np.ndarray) and type(value) not in (list, tuple):
+        return value
+    array = np.asarray(value)
+    if "Mat3" in kind and array.shape[-2:] == (3, 3):
+        return Mat3.from_array(array)
+    if "Vec3" in kind and array.shape[-1:] == (3,):
+        return Vec3(*(array.tolist() if array.ndim == 1 else np.moveaxis(array, -1, 0)))
+    if "Mat3" in kind or "Vec3" in kind:
+        wanted = " or ".join(shape for part, shape in (("Vec3", "(..., 3)"), ("Mat3", "(..., 3, 3)")) if part in kind)
+        raise ShapeError(f"{name} has shape {array.shape}, expected {wanted}")
+    return value
+
 
 # ---- products --------------------------------------------------------------------------------------------------------
 
 
+@_takes_arrays
 def dyad(u: Vec3, v: Vec3) -> Mat3:
     """Tensor product of two vectors: ``(u (x) v) r = u (v.r)``, matrix ``u v^T`` (3.2.3)-(3.2.5).
 
     >>> dyad(Vec3(1.0, 2.0, 3.0), Vec3(1.0, 0.0, 0.0)) @ Vec3(5.0, 7.0, 7.0)
     Vec3(x=5.0, y=10.0, z=15.0)
+    >>> dyad([1.0, 2.0, 3.0], np.array([1.0, 0.0, 0.0])).y
+    Vec3(x=2.0, y=0.0, z=0.0)
     """
     return Mat3.dyad(u, v)
 
 
+@_takes_arrays
 def wedge(u: Vec3, v: Vec3) -> Mat3:
     """Exterior product, a skew tensor: ``u ^ v = u (x) v - v (x) u`` (3.3.9). It is the dual of ``v x u`` (3.4.30).
 
@@ -49,6 +89,7 @@ def wedge(u: Vec3, v: Vec3) -> Mat3:
     return dyad(u, v) - dyad(v, u)
 
 
+@_takes_arrays
 def right_dot(t: Mat3, v: Vec3) -> Vec3:
     """Tensor times vector: ``u_i = T_ij v_j`` (3.2.20). The operator ``t @ v`` is the same.
 
@@ -58,6 +99,7 @@ def right_dot(t: Mat3, v: Vec3) -> Vec3:
     return t @ v
 
 
+@_takes_arrays
 def left_dot(v: Vec3, t: Mat3) -> Vec3:
     """Vector times tensor: ``w_i = v_j T_ji``, that is ``T^T v`` (3.2.21), (3.2.24).
 
@@ -67,6 +109,7 @@ def left_dot(v: Vec3, t: Mat3) -> Vec3:
     return t.transpose_times(v)
 
 
+@_takes_arrays
 def component(t: Mat3, u: Vec3, v: Vec3) -> Scalar:
     """The bilinear form ``u . T v``; with basis vectors, a component ``T_ij = e_i . T e_j`` (3.2.14).
 
@@ -76,6 +119,7 @@ def component(t: Mat3, u: Vec3, v: Vec3) -> Scalar:
     return u.dot(t @ v)
 
 
+@_takes_arrays
 def tensor_dot(t: Mat3, s: Mat3) -> Mat3:
     """Dot product of two tensors, which is the matrix product (3.2.27)-(3.2.29). The operator ``t @ s`` is the same.
 
@@ -85,6 +129,7 @@ def tensor_dot(t: Mat3, s: Mat3) -> Mat3:
     return t @ s
 
 
+@_takes_arrays
 def tensor_product(t: Mat3, s: Mat3) -> np.ndarray:
     """The fourth-order tensor ``U_ijkl = T_ij S_kl`` as an array of shape (..., 3, 3, 3, 3) (3.2.19).
 
@@ -111,9 +156,10 @@ def contraction(t: Mat3 | np.ndarray, first: int = -2, second: int = -1) -> Any:
     """
     if isinstance(t, Mat3):
         return t.trace()
-    return np.trace(t, axis1=first, axis2=second)
+    return np.trace(np.asarray(t), axis1=first, axis2=second)
 
 
+@_takes_arrays
 def double_dot(t: Mat3, s: Mat3) -> Scalar:
     """The book's double dot ``T : S = tr(T S) = T_ij S_ji`` (3.2.30); not positive definite, see :func:`inner`.
 
@@ -123,6 +169,7 @@ def double_dot(t: Mat3, s: Mat3) -> Scalar:
     return inner(t, s.T)
 
 
+@_takes_arrays
 def inner(t: Mat3, s: Mat3) -> Scalar:
     """The scalar product of tensors ``T : S^T = tr(T S^T) = T_ij S_ij``, the one behind (3.2.31) and (3.2.33).
 
@@ -132,6 +179,7 @@ def inner(t: Mat3, s: Mat3) -> Scalar:
     return t.x.dot(s.x) + t.y.dot(s.y) + t.z.dot(s.z)
 
 
+@_takes_arrays
 def norm(t: Mat3) -> Scalar:
     """Frobenius norm ``sqrt(T : T^T)`` (3.2.31), (3.2.32).
 
@@ -141,6 +189,7 @@ def norm(t: Mat3) -> Scalar:
     return sqrt(inner(t, t))
 
 
+@_takes_arrays
 def cosine(t: Mat3, s: Mat3) -> Scalar:
     """Cosine of the angle between tensors, ``(T : S^T)/(|T| |S|)`` (3.2.33); for skew ones that of their vectors.
 
@@ -150,6 +199,7 @@ def cosine(t: Mat3, s: Mat3) -> Scalar:
     return inner(t, s) / sqrt(inner(t, t) * inner(s, s))
 
 
+@_takes_arrays
 def lie_bracket(a: Mat3, b: Mat3) -> Mat3:
     """``[A, B] = A B - B A`` (3.4.21); of skew tensors it is the dual of the cross product (3.4.29).
 
@@ -159,6 +209,7 @@ def lie_bracket(a: Mat3, b: Mat3) -> Mat3:
     return a @ b - b @ a
 
 
+@_takes_arrays
 def change_basis(t: Mat3, to_new: Rotation | Mat3) -> Mat3:
     """Components of the same tensor in another orthonormal basis: ``T' = A T A^T`` (3.2.2).
 
@@ -207,6 +258,7 @@ def _check_indices(*indices: int) -> None:
 # ---- decompositions --------------------------------------------------------------------------------------------------
 
 
+@_takes_arrays
 def symmetric_part(t: Mat3) -> Mat3:
     """``T+ = (T + T^T)/2`` (3.3.8).
 
@@ -216,6 +268,7 @@ def symmetric_part(t: Mat3) -> Mat3:
     return (t + t.T) * 0.5
 
 
+@_takes_arrays
 def skew_part(t: Mat3) -> Mat3:
     """``T- = (T - T^T)/2`` (3.3.8).
 
@@ -225,6 +278,7 @@ def skew_part(t: Mat3) -> Mat3:
     return (t - t.T) * 0.5
 
 
+@_takes_arrays
 def split(t: Mat3) -> tuple[Mat3, Mat3]:
     """The Cartesian decomposition ``T = T+ + T-`` into symmetric and skew parts (3.3.7).
 
@@ -235,6 +289,7 @@ def split(t: Mat3) -> tuple[Mat3, Mat3]:
     return symmetric_part(t), skew_part(t)
 
 
+@_takes_arrays
 def projection_along(e: Vec3) -> Mat3:
     """``P_e = e (x) e``: keeps the part along the unit vector e (3.3.10), (3.3.13).
 
@@ -244,6 +299,7 @@ def projection_along(e: Vec3) -> Mat3:
     return dyad(e, e)
 
 
+@_takes_arrays
 def projection_across(e: Vec3) -> Mat3:
     """``P^e = 1 - P_e = -~e ~e``: keeps the part across the unit vector e (3.3.11), (3.3.14).
 
@@ -265,6 +321,7 @@ class Spectrum(NamedTuple):
         return a + b + c
 
 
+@_takes_arrays
 def spectral(t: Mat3 | SymMat3) -> Spectrum:
     """Spectral form of a symmetric tensor (3.3.17), by NumPy's ``eigh``: plain numbers or batches only.
 
@@ -302,6 +359,7 @@ class PowerTraces(NamedTuple):
     f3: Scalar
 
 
+@_takes_arrays
 def invariants(t: Mat3) -> Invariants:
     """The four invariants under change of basis (3.3.18)-(3.3.21); for symmetric T, ``I4 = I1^2 - 2 I2``.
 
@@ -313,6 +371,7 @@ def invariants(t: Mat3) -> Invariants:
     return Invariants(t.trace(), i2, t.det(), inner(t, t))
 
 
+@_takes_arrays
 def power_traces(t: Mat3) -> PowerTraces:
     """Traces of the first three powers (Remark 3.5).
 
@@ -326,6 +385,7 @@ def power_traces(t: Mat3) -> PowerTraces:
 # ---- vectors and skew tensors ----------------------------------------------------------------------------------------
 
 
+@_takes_arrays
 def axial(t: Mat3) -> Vec3:
     """Twice ``vect``: ``eps_ijk T_kj = [T32 - T23, T13 - T31, T21 - T12]``, 3 additions and no halving.
 
@@ -337,6 +397,7 @@ def axial(t: Mat3) -> Vec3:
     return Vec3(t.z.y - t.y.z, t.x.z - t.z.x, t.y.x - t.x.y)
 
 
+@_takes_arrays
 def vect(t: Mat3) -> Vec3:
     """The vector of any tensor, ``t_i = (1/2) eps_ijk T_kj`` (3.3.27): that of its skew part (3.3.28).
 
@@ -350,6 +411,7 @@ def vect(t: Mat3) -> Vec3:
 def dual(x: Vec3) -> Mat3: ...
 @overload
 def dual(x: Mat3, tolerance: float = ...) -> Vec3: ...
+@_takes_arrays
 def dual(x: Vec3 | Mat3, tolerance: float = 1e-9) -> Mat3 | Vec3:
     """Vector to skew tensor, ``~u_kj = eps_ijk u_i`` (3.3.29)-(3.3.32), and back (3.3.30), (3.3.33).
 
@@ -373,6 +435,7 @@ def dual(x: Vec3 | Mat3, tolerance: float = 1e-9) -> Mat3 | Vec3:
 def opposite_dual(x: Vec3) -> Mat3: ...
 @overload
 def opposite_dual(x: Mat3) -> Vec3: ...
+@_takes_arrays
 def opposite_dual(x: Vec3 | Mat3) -> Mat3 | Vec3:
     """The dual with the other sign, ``-~u = ~u^T`` (3.3.34)-(3.3.36), found in other books; its own inverse too.
 

@@ -6,11 +6,12 @@ Every quantity of the registry that can be traced is: those with ``exported``. B
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,15 +19,18 @@ from recursa.bridges.functions import GraphFunction
 from recursa.errors import RecursaError, StateError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Evaluator, Question, Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
+from recursa.facade.answers import Answers
 from recursa.kernels import native
 from recursa.kernels.graph import Graph, code_name
 from recursa.kernels.kernel import FEW_BODIES, Kernel
 from recursa.kernels.plan_derivatives import PlanFunction
 from recursa.model.model import Model
-from recursa.quantities import Composed, find, quantities, quantity
+from recursa.quantities import Composed, Quantity, find, quantities, quantity
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import run
+from recursa.sweeps.inputs import kind_of_input
+from recursa.sweeps.shape_advice import shape_advice
 
 GRAVITY = "gravity"
 MAX_NODES = 600_000  # of a function and its derivatives; longer code takes minutes to compile
@@ -61,18 +65,34 @@ class Arguments:
         if not is_differentiable(name):
             raise unknown_name("quantity", name, differentiable())
         record = quantity(name)
-        if len(arrays) > len(record.inputs):
-            raise StateError(f"{name} takes {', '.join(record.inputs)}; {len(arrays)} arrays were given in order")
-        found = dict(zip(record.inputs, arrays, strict=False))
+        ordered = _in_order(name, record)
+        if len(arrays) > len(ordered):
+            raise StateError(f"{name} takes {', '.join(ordered)}; {len(arrays)} arguments were given in order")
+        found = dict(zip(ordered, arrays, strict=False))
         twice = [one for one in found if one in more]
         if twice:
             raise StateError(f"{name}: {twice[0]} was given twice")
         own = (*record.inputs, *record.optional, GRAVITY)
-        found |= {one: more[one] for one in own if more.get(one) is not None}
+        more = {**more, **found}
+        found = {one: more[one] for one in own if more.get(one) is not None}
         missing = [one for one in record.inputs if one not in found]
         if missing:
             raise StateError(f"{name} needs {', '.join(record.inputs)}; {missing[0]} is missing")
-        return Arguments(name, found, {one: value for one, value in more.items() if one not in own})
+        options = {one: value for one, value in more.items() if one not in own}
+        for one, value in options.items():
+            if not isinstance(value, Hashable):
+                raise StateError(f"{name}: {one} is an option, not an array; {type(value).__name__} was given")
+        return Arguments(name, found, options)
+
+
+def _in_order(name: str, record: Quantity) -> tuple[str, ...]:
+    """What may be given without a name: what the robot's method of that name takes so, else the arrays."""
+    method = getattr(Answers, name, None)
+    if method is None:
+        return record.inputs
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    ordered = tuple(one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD)
+    return ordered if ordered[: len(record.inputs)] == record.inputs else record.inputs
 
 
 @dataclass(frozen=True)
@@ -89,14 +109,20 @@ class Differentiable:
         return math.prod(self.axes[name])
 
 
-def batches(quantity: str, arrays: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]) -> list[tuple[int, ...]]:
+def batches(
+    quantity: str, arrays: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]], model: Model
+) -> list[tuple[int, ...]]:
     """The batch axes of every array, from its shape and the axes that it must end with."""
     found = []
     for name, (shape, wanted) in arrays.items():
         own = len(shape) - len(wanted)
         if own < 0 or shape[own:] != wanted:
             told = ", ".join(map(str, wanted))
-            raise StateError(f"{quantity}: {name} must have the shape (..., {told}), not {shape}")
+            record = find(quantity)
+            kind = kind_of_input(name) if record is None else record.kind(name)
+            joint = kind.of_joint is not None
+            advice = shape_advice(model, name, shape, coordinates=kind.coordinates) if joint else ""
+            raise StateError(f"{quantity}: {name} must have the shape (..., {told}), not {shape}{advice}")
         found.append(shape[:own])
     if all(own == found[0] for own in found):
         return found
@@ -113,6 +139,11 @@ class DifferentiableRobot:
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._made: dict[tuple[Question, bool], Differentiable] = {}
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """What computes the robot's quantities."""
+        return self._evaluator
 
     @property
     def model(self) -> Model:
@@ -223,6 +254,9 @@ class TracingEvaluator(ScalarEvaluator):
     def __init__(self, model: Model, gravity: tuple[Any, Any, Any] | None = None) -> None:
         super().__init__(model)
         self.gravity = gravity
+
+    def _of(self, model: Model) -> Self:
+        return type(self)(model, self.gravity)
 
     def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
         if self.gravity is None:

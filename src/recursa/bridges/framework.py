@@ -17,6 +17,7 @@ from recursa.errors import StateError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
 from recursa.integrators.mechanics import weighted
 from recursa.integrators.table import named
+from recursa.model.model import Model
 
 Tensor = TypeVar("Tensor")  # what the framework calls an array
 
@@ -52,6 +53,14 @@ class FrameworkRobot(Generic[Tensor]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self._robot.model.name}'>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The robot's data; functions are made again where they are needed."""
+        return _restored, (type(self), self._robot.model, *self._settings())
+
+    def _settings(self) -> tuple[Any, ...]:
+        """What else the constructor takes."""
+        return ()
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(name for name in differentiable() if "." not in name)]
@@ -121,7 +130,9 @@ class FrameworkRobot(Generic[Tensor]):
         arrays = [self._array(facts.name, one.name, given[one.name]) for one in facts.arrays]
         dtype = self._type(facts.name, arrays)
         own = batches(
-            facts.name, {one.name: (tuple(x.shape), one.axes) for one, x in zip(facts.arrays, arrays, strict=True)}
+            facts.name,
+            {one.name: (tuple(x.shape), one.axes) for one, x in zip(facts.arrays, arrays, strict=True)},
+            self._robot.model,
         )
         batch = own[0] if all(x == own[0] for x in own) else self._spread(own)
         rows = []
@@ -177,7 +188,8 @@ class FrameworkRobot(Generic[Tensor]):
         axes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
         shapes = {name: tuple(x.shape) for name, x in arrays.items()}
         shapes["tau"] = shapes["tau"][1:]
-        batch = self._spread(batches("rollout", {name: (shapes[name], own) for name, own in axes.items()}))
+        own = batches("rollout", {name: (shapes[name], wanted) for name, wanted in axes.items()}, model)
+        batch = self._spread(own)
         start = tuple(self._as(arrays[name], dtype, (*batch, arrays[name].shape[-1])) for name in ("q", "v"))
 
         def advance(state: Any, force: Any) -> Any:
@@ -185,6 +197,11 @@ class FrameworkRobot(Generic[Tensor]):
             return self.step(at, speed, force, dt, integrator=integrator, **options)
 
         return self._repeated(advance, start, self._as(arrays["tau"], dtype, None))
+
+
+def _restored(kind: type[FrameworkRobot[Any]], model: Model, *settings: Any) -> FrameworkRobot[Any]:
+    """The function that pickles name."""
+    return kind(Evaluator(model), *settings)
 
 
 class _Mechanics:

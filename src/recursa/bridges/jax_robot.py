@@ -31,6 +31,9 @@ class JaxRobot(FrameworkRobot[jax.Array]):
         super().__init__(evaluator)
         self.implementation = implementation
 
+    def _settings(self) -> tuple[Any, ...]:
+        return (self.implementation,)
+
     def __repr__(self) -> str:
         return f"<JaxRobot '{self._robot.model.name}', {self.implementation}>"
 

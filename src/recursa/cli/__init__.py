@@ -15,15 +15,23 @@ _PLAIN = {"→": "->", "²": "2", "·": "*", "…": "...", "×": "x", "−": "-"
 
 def main() -> None:
     """Entry point of ``recursa``: bad input is one clear line and exit code 2, Ctrl-C one line and 130."""
+    from recursa.cli.terminal import PlainOutput, discard, open_closed_streams
+
+    open_closed_streams()
     _prepare_streams()
+    sys.stdout = PlainOutput(sys.stdout)  # type: ignore[assignment]
     warnings.showwarning = _warn
     try:
         code = _run()
     except KeyboardInterrupt:
         code = _say("interrupted", 130)
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
-        sys.stderr.close()
-        code = 0
+    except SystemExit as stopped:
+        code = stopped.code if isinstance(stopped.code, int) else int(stopped.code is not None)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = code or _say(str(error), 2)
+        discard(sys.stdout)  # Python flushes it once more when it ends
     sys.exit(code)
 
 
@@ -31,11 +39,13 @@ def _run() -> int:
     import click
 
     from recursa.cli.commands import recursa
+    from recursa.cli.help_texts import restore_help
     from recursa.errors import RecursaError
 
     try:
+        if sys.flags.optimize > 1:
+            restore_help(recursa)
         result = recursa.main(prog_name="recursa", standalone_mode=False)
-        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Abort:
         return _say("interrupted", 130)
@@ -48,15 +58,13 @@ def _run() -> int:
         return _say(f"{message}{'' if message[-1:] in '.?' else '.'} More: {verb} --help", error.exit_code)
     except RecursaError as error:
         return _say(str(error), 2)
-    except BrokenPipeError:
-        raise
     except OSError as error:  # a folder that cannot be written, a full disk
         return _say(str(error), 2)
     except Exception as error:
         if os.environ.get("RECURSA_TRACEBACK"):
             raise
         known = type(error).__name__ + (f": {error}" if str(error) else "")
-        return _say(f"this should not have happened: {known}. RECURSA_TRACEBACK=1 shows where", 2)
+        return _say(f"internal error: {known} (set RECURSA_TRACEBACK=1 for a traceback)", 2)
 
 
 def _say(text: str, code: int) -> int:

@@ -1,25 +1,63 @@
-"""``recursa compare``: our terms against a peer's, with the reason where they differ."""
+"""The verb ``recursa compare``: our terms against a peer's, with the reason where they differ."""
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import click
 from rich.markup import escape
-from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
-from recursa.cli.root import reading
-from recursa.dynamics.lacking import require_tree
+from recursa.cli.group import ROBOT
+from recursa.cli.root import open_robot, reading, robot_options
+from recursa.dynamics.lacking import refuse_constraints
 from recursa.formats.source import Assets, Source, source_of
 from recursa.formats.table import format_of
-from recursa.interop.comparing import Comparison, Difference, compare
+from recursa.formats.urdf_conformance import require_standard
+from recursa.formats.urdf_write import urdf_of
+from recursa.interop import comparing
+from recursa.interop.comparing import Comparison, Difference
 from recursa.interop.peer import Peer
 from recursa.waits import told
 
 PEERS = {"pin": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}  # the module, what to install
+
+
+@click.command()
+@click.argument("robot", type=ROBOT)
+@click.option("--with", "peer", type=click.Choice(["pin", "mujoco"]), required=True, help="The other program.")
+@click.option(
+    "--through", type=click.Choice(["file", "urdf", "model"]),
+    help="How the peer gets the robot: it reads the file itself (the default where it can), or a URDF that we write, "
+    "or is handed our numbers.",
+)  # fmt: skip
+@click.option("--states", type=click.IntRange(1, 10_000), default=5, show_default=True, help="Random states.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random states.")
+@click.option(
+    "--tolerance", type=click.FloatRange(0.0), default=1e-9, show_default=True,
+    help="Of the largest entry, or of 1 where that is smaller.",
+)  # fmt: skip
+@robot_options
+def compare(robot: str, peer: str, as_json: bool, **options: Any) -> None:
+    """Our terms against a peer's, and the reason where they differ.
+
+    \b
+    Examples:
+      recursa compare arm.urdf --with pin
+      recursa compare puma560 --with mujoco
+      recursa compare humanoid.xml --with mujoco
+      recursa compare go2.urdf --floating --with mujoco --through model --json
+
+    Poses, Jacobians, centre of mass, mass matrix, gravity, bias, inverse and forward dynamics, energies, at random
+    states and in one convention. A reason is tested: what differs in the peer's model is put right, and the difference
+    vanishes. Exit code 0: all agree, 1: some differ, 2: bad input, or the peer is not installed.
+    """
+    chosen = open_robot(robot, strict=False)
+    sys.exit(0 if run_compare(chosen, peer, as_json=as_json, **options) else 1)
 
 
 def peer_of(robot: rc.Robot, name: str, through: str | None) -> tuple[Peer, str]:
@@ -37,7 +75,10 @@ def peer_of(robot: rc.Robot, name: str, through: str | None) -> tuple[Peer, str]
         raise rc.RecursaError(f"{module} does not read {what}. Try --through urdf or --through model")
     how = {"model": "was handed our model", "urdf": "read the URDF that robot.to_urdf() writes"}
     told = how.get(through) or f"read '{source.path if source else ''}' itself"
-    urdf = robot.to_urdf() if through == "urdf" else None
+    urdf = None
+    if through == "urdf":
+        require_standard(robot.model.description)
+        urdf = urdf_of(robot.model)
     if through == "file" and form == "urdf" and source is not None:
         urdf = Path(source.path or "").read_text("utf-8-sig", errors="replace")
     if name == "pin":
@@ -65,10 +106,10 @@ def run_compare(
     robot: rc.Robot, name: str, *, through: str | None, states: int, seed: int, tolerance: float, as_json: bool
 ) -> bool:
     """Compare and tell; whether everything agrees."""
-    require_tree(robot.model, "compare")  # peers are handed the tree alone
+    refuse_constraints(robot.model, "compare")  # peers are handed the tree alone
     with told(f"comparing '{robot.name}'"):
         peer, how = peer_of(robot, name, through)
-        found = compare(robot, peer, states=states, seed=seed, tolerance=tolerance)
+        found = comparing.compare(robot, peer, states=states, seed=seed, tolerance=tolerance)
     if as_json:
         show.print_json(as_data(found, how))
     else:
@@ -81,18 +122,15 @@ def show_comparison(found: Comparison, how: str) -> None:
     out = show.console()
     title = found.peer.title
     out.print(f"[bold]{escape(found.robot.name)}[/] in {title}, which {escape(how)}; {found.states} random states")
-    table = Table("quantity", title="largest differences", title_justify="left")
-    for column in ("difference", "unit", "of size"):
-        table.add_column(column, justify="left" if column == "unit" else "right")
-    table.add_column("at")
-    table.add_column("")
-    table.add_column("reason")
-    for difference in found.differences:
-        mark = "[green]agrees[/]" if difference.agrees else "[red]differs[/]"
-        table.add_row(
-            difference.words, f"{difference.largest:.1e}", difference.unit, f"{difference.size:.3g}",
-            escape(difference.where), mark, _reason(difference),
-        )  # fmt: skip
+    columns = ("quantity", "difference", "unit", "of size", "at", "", "reason")
+    rows = (
+        (
+            x.words, f"{x.largest:.1e}", x.unit, f"{x.size:.3g}", escape(x.where),
+            "[green]agrees[/]" if x.agrees else "[red]differs[/]", _reason(x),
+        )
+        for x in found.differences
+    )  # fmt: skip
+    table = show.table(columns, rows, "largest differences", left=("unit", "at", "", "reason"))
     show.put(out, table, prose=("reason",))
     for suspect in found.reasons:
         out.print(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +13,88 @@ import click
 from click.shell_completion import CompletionItem
 
 from recursa.bundled import BUNDLED, FILES
+from recursa.cli.help_texts import restore_help
 from recursa.errors import did_you_mean
 from recursa.formats.source import SUFFIXES
 
-SECTIONS = {
-    "Start here": ("demo", "examples", "info", "view", "doctor"),
-    "Motions": ("ik", "time", "inverse", "simulate", "plot"),
-    "Models": ("excite", "identify", "linearize", "compare"),
-    "Many at once": ("study",),
-    "Formulas and counts": ("explain", "counts"),
-    "Code and speed": ("export", "bench", "cache"),
-    "Shell": ("completion",),
+VERBS: dict[str, dict[str, tuple[str, str]]] = {
+    "Start here": {
+        "demo": (
+            "demo",
+            "The two arms of Saha's paper: torques along a motion, then let fall; pictures, animations, results.",
+        ),
+        "examples": ("examples_command", "Copy examples into a folder: scripts, and the same as notebooks."),
+        "info": ("commands", "Show a robot: tree, joints, masses, conventions, provenance."),
+        "view": (
+            "view_command",
+            "Show a robot, a run or a trajectory in the browser: one page that needs no network and can be mailed.",
+        ),
+        "doctor": ("commands", "Check a robot's data."),
+    },
+    "Motions": {
+        "ik": (
+            "reach_command",
+            "Inverse kinematics: joint positions that put links where they are wanted, within the limits.",
+        ),
+        "time": (
+            "time_command",
+            "The fastest motion through points within the robot's limits, and which limit holds it where.",
+        ),
+        "inverse": ("motion", "Torques for a motion: a CSV file, or a cycloid between two postures."),
+        "simulate": ("simulate", "How a robot moves from a state, under torques from a file, or none."),
+        "plot": ("runs", "Draw a result of recursa simulate."),
+    },
+    "Models": {
+        "excite": (
+            "identify_command",
+            "A motion that excites all parameters of a robot, for identification; within its limits, from rest to "
+            "rest.",
+        ),
+        "identify": (
+            "identify_command",
+            "Masses, inertias, friction and armature of a robot from logs of its motion.",
+        ),
+        "linearize": ("linearize", "Stiffness, damping and mass near a state: d tau = P dq + V dv + D da."),
+        "compare": ("compare", "Our terms against a peer's, and the reason where they differ."),
+    },
+    "Many at once": {
+        "study": (
+            "study_commands",
+            "Many variations of one question: run them, on threads or a cluster, and look at what came out.",
+        ),
+    },
+    "Formulas and counts": {
+        "explain": (
+            "formulas",
+            "What becomes of an operator formula: identities, sweeps, the step at a body, its arithmetic.",
+        ),
+        "counts": (
+            "commands",
+            "Operation counts: the papers' tables with ours beside the printed numbers, and what the code for a robot "
+            "costs.",
+        ),
+    },
+    "Code and speed": {
+        "export": (
+            "formulas",
+            "Write a quantity of a robot as C99 (source, header and a test program), or as a JavaScript module.",
+        ),
+        "bench": (
+            "bench",
+            "Speed on this machine, beside the peers that are installed (pin, mujoco), as ratios in one run.",
+        ),
+        "cache": ("commands", "The compiled kernels that are kept on disk."),
+    },
+    "Shell": {
+        "completion": (
+            "commands",
+            "Print what a shell needs to complete verbs, options, bundled robots, methods, tables.",
+        ),
+    },
 }
+"""The headings of the help page; below each its verbs, the module of each and the first sentence of its help."""
 
-
+_PLACES = {name: place for verbs in VERBS.values() for name, place in verbs.items()}
 _SENTENCE = 500  # characters, more than any first sentence of a help text: lines are wrapped, never cut
 
 
@@ -38,19 +109,31 @@ class Whole(click.Group):
 
 
 class Verbs(click.Group):
-    """Commands under headings; those that no heading names come last."""
+    """Commands under headings, each imported when it is used or its own help is asked for."""
+
+    def list_commands(self, ctx: click.Context | None) -> list[str]:
+        """Every verb by name, without importing any."""
+        return sorted({*_PLACES, *self.commands})
+
+    def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
+        """The command of a verb, from its module."""
+        if cmd_name in _PLACES and cmd_name not in self.commands:
+            command = getattr(import_module(f"recursa.cli.{_PLACES[cmd_name][0]}"), cmd_name)
+            if sys.flags.optimize > 1:
+                restore_help(command)
+            self.add_command(command, cmd_name)
+        return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections of the help page."""
-        named = {name for names in SECTIONS.values() for name in names}
-        others = tuple(name for name in self.list_commands(ctx) if name not in named)
-        for title, names in {**SECTIONS, "Others": others}.items():
-            rows = [
-                (name, self.commands[name].get_short_help_str(_SENTENCE)) for name in names if name in self.commands
-            ]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+        for title, verbs in VERBS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, sentence) for name, (_, sentence) in verbs.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The verbs that begin like this, and the options."""
+        verbs = [CompletionItem(name, help=_PLACES[name][1]) for name in _PLACES if name.startswith(incomplete)]
+        return verbs + click.Command.shell_complete(self, ctx, incomplete)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Without a verb: the help page, and exit code 2 with every version of click."""
@@ -69,21 +152,6 @@ class Verbs(click.Group):
             raise click.UsageError(
                 f"No such command '{args[0]}'. {did_you_mean(args[0], self.list_commands(ctx))}", ctx
             ) from None
-
-
-TO_STANDARD_OUTPUT = "-"
-
-
-class WithJsonFile(click.Command):
-    """A verb whose ``--json`` takes the next word if that is the name of a JSON file, and prints else."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put down what an option without a file means."""
-        pairs = zip(args, [*args[1:], ""], strict=False)
-        spelled = f"--json={TO_STANDARD_OUTPUT}"
-        return super().parse_args(
-            ctx, [spelled if one == "--json" and not after.endswith(".json") else one for one, after in pairs]
-        )
 
 
 # ---- words -----------------------------------------------------------------------------------------------------------
@@ -150,6 +218,10 @@ def _quantities() -> Iterable[str]:
 
 ROBOT = RobotWord()
 METHOD = Word(_inverse_methods)
+ACTUATED = click.option(
+    "--actuated", multiple=True, metavar="NAME", help="A joint that has a motor; repeat it for each.  [default: all]"
+)
+BY_JOINT = partial(click.option, "--by-joint", is_flag=True)
 TABLE = Word(_tables)
 QUANTITY = Word(_quantities)
 

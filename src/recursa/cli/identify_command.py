@@ -30,7 +30,7 @@ TERMS = ("inertia", "viscous", "coulomb", "armature", "offset", "stribeck", "tor
 @click.option("--rounds", type=click.IntRange(0), default=30, show_default=True, help="Steps of the search.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random motions it starts from.")
 @robot_options
-def excite(robot: str, out: Path | None, floating: bool | None, mimic: str, as_json: bool, **options: Any) -> None:
+def excite(robot: str, out: Path | None, as_json: bool, **options: Any) -> None:
     """A motion that excites all parameters of a robot, for identification; within its limits, from rest to rest.
 
     \b
@@ -40,7 +40,7 @@ def excite(robot: str, out: Path | None, floating: bool | None, mimic: str, as_j
 
     Obstacles and the robot's own body are not looked at: watch it first, recursa view excite.csv.
     """
-    chosen = open_robot(robot, floating=floating, mimic=mimic)
+    chosen = open_robot(robot)
     motion = rc.excitation(chosen, **options)
     if out is not None:
         motion.to_csv(out, motion.times(max(2, round(100 * motion.duration) + 1)))
@@ -80,8 +80,6 @@ def identify(
     torque_constant: float | None,
     picture: Path | None,
     show_base: bool,
-    floating: bool | None,
-    mimic: str,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -96,7 +94,7 @@ def identify(
     LOG.csv has a column t, one by the name of each joint, and joint:tau (or joint:current); joint:v and joint:a too, if
     they were measured. The file itself stays as it is.
     """
-    chosen = open_robot(robot, floating=floating, mimic=mimic)
+    chosen = open_robot(robot)
     for log in logs:
         show.require_other_file(Path(log), out)
     found = rc.identify(chosen, list(logs), fit=terms or None, torque_constants=torque_constant, **options)

@@ -1,4 +1,4 @@
-"""``recursa linearize``: a state from a file, the linear models there, as tables, JSON or arrays."""
+"""The verb ``recursa linearize``: a state from a file, the linear models there, as tables, JSON or arrays."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
-from recursa.cli.state_file import KEYS, State
-from recursa.dynamics.lacking import require_tree
+from recursa.cli.group import ROBOT
+from recursa.cli.losses import losses_options
+from recursa.cli.root import open_robot, robot_options
+from recursa.cli.state_file import KEYS, State, read_state
+from recursa.dynamics.lacking import refuse_constraints
 from recursa.dynamics.losses import DAMPING, Losses
 from recursa.errors import StateError, unknown_name
 from recursa.facade.derivatives import LinearizeMethod
-from recursa.files import write_together
+from recursa.files import known_suffix, write_together
 from recursa.model.columns import angular, freedom_names
+from recursa.quantities import refusals
 from recursa.sweeps.batching import Array
 
 SUFFIXES = (".json", ".npz")
@@ -30,6 +35,57 @@ _MATRICES = (  # name, symbol, and what follows the unit of its columns
     ("mass", "D = d tau/d a", "/s^2"),
 )
 UNREACHABLE = 1e-9  # of the size of A and B: a smaller singular value in Hautus' test means that a pole stays
+
+
+@click.command()
+@click.argument("robot", type=ROBOT)
+@click.option("--state", required=True, metavar="S.json", help="The state as JSON; - is standard input.")
+@click.option(
+    "--method", type=click.Choice(["spatial", "balafoutis-patel"]), default="spatial", show_default=True,
+    help="How stiffness, damping and mass are computed.",
+)  # fmt: skip
+@losses_options("Damping and friction act too.", default=False)
+@click.option("--state-space", is_flag=True, help="A and B, the poles, and whether torques reach every state.")
+@click.option("--cartesian", "link", metavar="LINK", help="The same by the motion of a link.")
+@click.option("--coordinates", help="With --cartesian: twist (default), position, or some of rx,ry,rz,x,y,z.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the matrices, .json or .npz.")
+@robot_options
+def linearize(
+    robot: str,
+    state: str,
+    method: Any,
+    out: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Stiffness, damping and mass near a state: d tau = P dq + V dv + D da.
+
+    \b
+    Examples:
+      recursa linearize puma560 --state S.json
+      recursa linearize arm.urdf --state S.json --state-space --losses -o model.npz
+      recursa linearize puma560 --state S.json --cartesian link6 --json
+      echo '{"q": [0.3, 0.8], "tau": {"joint1": 2}}' | recursa linearize arm.urdf --state -
+
+    \b
+    The state: {"q": [0.1, ...], "v": [...], "a": [...]} or with "tau" in place of "a"; each a list, or an object
+    by joint name, {"joint1": 0.3}, in which the other joints are at neutral (q) or zero. q is required;
+    v and a are zero where they are missing. Exit code 0, or 2 with one line for bad input.
+    """
+    if options["coordinates"] and not options["link"]:
+        raise click.UsageError("--coordinates are those of a link: add --cartesian LINK")
+    if out is not None:
+        known_suffix(out, SUFFIXES)
+    chosen = open_robot(robot)
+    models = make_models(chosen, read_state(chosen, state, losses=options["losses"]), method, **options)
+    if out is not None:
+        save(models, out)
+    if as_json:
+        show.print_json(models.as_data())
+        return
+    show_models(models)
+    if out is not None:
+        click.echo(f"wrote {out}")
 
 
 # ---- the models ------------------------------------------------------------------------------------------------------
@@ -91,8 +147,7 @@ def make_models(
 ) -> Models:
     """The linear models of a robot at a state."""
     q, v, a, tau = state.q, state.v, state.a, state.tau
-    if state_space:  # of independent coordinates, for which tables and files here have no names
-        require_tree(robot.model, "linearize --state-space")
+    refuse_constraints(robot.model, "linearize", refusals.DERIVATIVES)  # independent coordinates have no names here
     joint = robot.linearize(q, v, a, method=method, losses=losses)
     space = robot.state_space(q, v, tau, losses=losses) if state_space else None
     rows: tuple[int, ...] = ()
@@ -178,14 +233,12 @@ def show_models(models: Models) -> None:
 
 
 def _state_table(labels: list[str], places: list[str], efforts: list[str], state: State, *, plain: bool) -> Table:
-    table = Table(title="state" if plain else f"state, q = {_row(state.q)}", title_justify="left")
     named = ("q", "v", "a", "tau") if plain else ("v", "a", "tau")
-    for name in ("", *named):
-        table.add_column(name, justify="right" if name else "left")
+    rows = []
     for k, (label, place, effort) in enumerate(zip(labels, places, efforts, strict=True)):
         units = {"q": place, "v": f"{place}/s", "a": f"{place}/s^2", "tau": effort}
-        table.add_row(escape(label), *(f"{_number(getattr(state, name)[k])} {units[name]}" for name in named))
-    return table
+        rows.append((escape(label), *(f"{_number(getattr(state, name)[k])} {units[name]}" for name in named)))
+    return show.table(("", *named), rows, "state" if plain else f"state, q = {_row(state.q)}")
 
 
 def _show_cartesian(out: Any, models: Models, rows: list[str]) -> None:
@@ -222,13 +275,10 @@ def _show_state_space(
 
 
 def _pole_table(found: Array) -> Table:
-    table = Table(title="poles: eigenvalues of A, of the model as it is at this state", title_justify="left")
-    for name in ("real, 1/s", "imaginary, rad/s", "frequency, Hz", "time constant, s", ""):
-        table.add_column(name, justify="right" if name else "left")
     level = 1e-7 * max(1.0, float(np.abs(found).max(initial=0.0)))  # double poles scatter by the root of rounding
-    for pole in found:
-        table.add_row(_number(pole.real, level), _number(pole.imag, level), *_character(pole, level))
-    return table
+    rows = ((_number(pole.real, level), _number(pole.imag, level), *_character(pole, level)) for pole in found)
+    columns = ("real, 1/s", "imaginary, rad/s", "frequency, Hz", "time constant, s", "")
+    return show.table(columns, rows, "poles: eigenvalues of A, of the model as it is at this state", left=("",))
 
 
 def _character(pole: complex, level: float) -> tuple[str, str, str]:
@@ -240,14 +290,9 @@ def _character(pole: complex, level: float) -> tuple[str, str, str]:
 
 
 def _matrix_table(title: str, matrix: Array, rows: list[str], columns: list[str]) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
-    for column in columns:
-        table.add_column(escape(column), justify="right")
     level = 1e-12 * float(np.abs(matrix).max(initial=0.0))
-    for label, row in zip(rows, matrix, strict=True):
-        table.add_row(escape(label), *(_number(x, level) for x in row))
-    return table
+    cells = ((escape(label), *(_number(x, level) for x in row)) for label, row in zip(rows, matrix, strict=True))
+    return show.table(("", *map(escape, columns)), cells, title)
 
 
 def _with_units(labels: list[str], units: list[str], per: str = "") -> list[str]:

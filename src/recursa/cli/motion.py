@@ -1,8 +1,10 @@
-"""``recursa inverse``: torques for a motion, as a table, a file, a plot and a moving picture."""
+"""The verb ``recursa inverse``: torques for a motion, as a table, a file, a plot and a moving picture."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +15,41 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
-from recursa.cli.losses import WORDS
+from recursa.cli.group import ACTUATED, BY_JOINT, METHOD, ROBOT
+from recursa.cli.losses import WORDS, losses_options
+from recursa.cli.root import open_robot, robot_options
 from recursa.dynamics.losses import Losses
 from recursa.errors import unknown_name
 from recursa.model.columns import angular, coordinate_names, freedom_names
 from recursa.sweeps.batching import Array
 from recursa.trajectories.csv_files import write_torques
+from recursa.trajectories.drives import Drive
 from recursa.trajectories.limits import Violation, violations
 
 _FINE = 501
+_USUAL = "newton-euler"
 _PANELS = ("angles", "speeds", "torques", "power")
 
 
-def run_inverse(
-    robot: rc.Robot,
-    as_json: bool,
-    *,
+@click.command()
+@click.argument("robot", type=ROBOT)
+@click.argument("trajectory", required=False, type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the torques as CSV.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw angles, speeds, torques, power (png, pdf, svg).")
+@BY_JOINT(help="Draw the torques alone, a panel for each joint.")
+@click.option("--gif", type=click.Path(path_type=Path), help="Draw the motion of the robot as an animated GIF.")
+@click.option(
+    "--method", type=METHOD, default="newton-euler", show_default=True, help="An algorithm of inverse dynamics."
+)
+@click.option("--samples", type=click.IntRange(2), help="Instants, evenly spread; else those of the file, or 201.")
+@losses_options("Torques that cover damping and friction.  [default]", default=True)
+@ACTUATED
+@click.option("--to", "targets", multiple=True, metavar="NAME=VALUE", help="Instead of a file: a cycloid to there.")
+@click.option("--from", "starts", multiple=True, metavar="NAME=VALUE", help="Where the cycloid starts, if not at zero.")
+@click.option("--duration", type=float, help="Of the cycloid, s.  [default: 2]")
+@robot_options
+def inverse(
+    robot: str,
     trajectory: Path | None,
     out: Path | None,
     plot: Path | None,
@@ -37,32 +58,68 @@ def run_inverse(
     method: Any,
     samples: int | None,
     losses: Losses,
+    actuated: tuple[str, ...],
     targets: tuple[str, ...],
     starts: tuple[str, ...],
     duration: float | None,
+    as_json: bool,
 ) -> None:
-    """Read or make the motion, compute, write what is asked for, tell."""
+    """Torques for a motion: a CSV file, or a cycloid between two postures.
+
+    \b
+    Examples:
+      recursa inverse arm.urdf moves.csv -o torque.csv --plot torque.png
+      recursa inverse puma560 --to joint2=0.8 --to joint3=2.9 --duration 1.5 --gif arm.gif
+      recursa inverse arm.dh.yaml moves.csv --method denoc --plot torque.png --by-joint
+      recursa inverse stanford moves.csv --method tensor --no-losses --json
+
+    TRAJECTORY has a column t and one by the name of each joint, in any order; joint:v and joint:a too, if they are
+    known. What goes beyond a limit of the robot is told; the exit code stays 0. The torques are those of the drives,
+    with which simulate --torque moves the robot along TRAJECTORY: they cover damping and friction unless --no-losses,
+    and the first line of the CSV says which. A robot with constraints needs --actuated.
+    """
+    of = open_robot(robot)
     show.require_other_file(trajectory, out)
-    motion = _motion(robot, trajectory, targets, starts, duration)
+    motion = _motion(of, trajectory, targets, starts, duration)
     t = motion.times(samples or 201) if samples or trajectory is None else motion.knots
     q, v, a = motion.sample(t)
-    tau = robot.inverse_dynamics(q, v, a, losses=losses, method=method)
+    torques = _torques(of, actuated, losses, method)
+    tau = torques(q, v, a)
     fine = np.union1d(t, motion.times(_FINE))  # a file may have few instants, and its motion goes on between them
     between = motion.sample(fine)
-    drawn = fine, *between[:2], robot.inverse_dynamics(*between, losses=losses, method=method)
-    files = _write(robot, (t, tau), drawn, losses, out, plot, gif, by_joint=by_joint)
-    beyond = violations(robot, *drawn)
-    rows = summary(robot, t, v, tau)
+    drawn = fine, *between[:2], torques(*between)
+    files = _write(of, (t, tau), drawn, losses, out, plot, gif, by_joint=by_joint)
+    beyond = violations(of, *drawn)
+    rows = summary(of, t, v, tau)
     if as_json:
-        show.print_json(_data(robot, t, method, losses, rows, beyond, files))
+        show.print_json(_data(of, t, method, losses, rows, beyond, files))
         return
     shown = show.console()
     span = f"{t[0]:g} to {t[-1]:g} s, {len(t)} instants"
-    shown.print(f"[bold]{escape(robot.name)}[/]: {span}; method {method}, {WORDS[losses]}")
+    shown.print(f"[bold]{escape(of.name)}[/]: {span}; method {method}, {WORDS[losses]}")
     show.put(shown, summary_table(rows))
     warn_of_limits(beyond)
     for file in files:
         click.echo(f"wrote {file}")
+
+
+def _torques(robot: rc.Robot, actuated: tuple[str, ...], losses: Losses, method: Any) -> Callable[..., Array]:
+    """Torques of all joints by a method, or of those that have motors."""
+    if not (actuated or robot.constraints):
+        return partial(robot.inverse_dynamics, losses=losses, method=method)
+    if method != _USUAL:
+        raise click.UsageError("--method is for robots whose joints all have motors; leave it out with --actuated.")
+    return partial(Drive(robot, motors(robot, actuated)).torques, losses=losses)
+
+
+def motors(robot: rc.Robot, actuated: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The joints of ``--actuated``; None for all, which a robot with constraints does not take."""
+    if robot.constraints and not actuated:
+        raise click.UsageError(
+            f"robot '{robot.name}' has constraints: name each joint that has a motor, --actuated NAME. Its joints are "
+            f"{', '.join(robot.joint_names)}"
+        )
+    return actuated or None
 
 
 def _motion(
@@ -166,21 +223,21 @@ def summary(robot: rc.Robot, t: Any, v: Any, tau: Any) -> list[dict[str, Any]]:
 
 def summary_table(rows: list[dict[str, Any]]) -> Table:
     """The same for the eye."""
-    table = Table(caption="speed in rad/s or m/s; rms over the whole motion", caption_justify="left")
-    for name in ("joint", "peak", "at, s", "rms", "unit", "speed", "power, W", "effort limit"):
-        table.add_column(name, justify="left" if name in ("joint", "unit") else "right")
     level = 1e-13 * max((abs(row["peak"]) for row in rows), default=0.0)  # below it there is rounding only
+    cells = []
     for row in rows:
         peak, rms, power = (x if abs(x) > level else 0.0 for x in (row["peak"], row["rms"], row["peak_power_W"]))
         when = f"{row['peak_time_s']:.4g}" if peak else "-"
         limit = "-" if row["effort_limit"] is None else f"{row['effort_limit']:g}"
         if row["exceeded"]:
             limit = f"[red]{limit} exceeded[/]"
-        table.add_row(
-            escape(row["joint"]), f"{peak:.4g}", when, f"{rms:.4g}", row["unit"], f"{row['peak_speed']:.4g}",
-            f"{power:.4g}", limit,
-        )  # fmt: skip
-    return table
+        speed = f"{row['peak_speed']:.4g}"
+        cells.append(
+            (escape(row["joint"]), f"{peak:.4g}", when, f"{rms:.4g}", row["unit"], speed, f"{power:.4g}", limit)
+        )
+    columns = ("joint", "peak", "at, s", "rms", "unit", "speed", "power, W", "effort limit")
+    caption = {"caption": "speed in rad/s or m/s; rms over the whole motion", "caption_justify": "left"}
+    return show.table(columns, cells, left=("unit",), **caption)
 
 
 def warn_of_limits(beyond: list[Violation]) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import click
 import numpy as np
 from rich.markup import escape
-from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
@@ -40,8 +39,6 @@ def ik(
     likings: tuple[str, ...],
     restarts: int,
     tolerance: float,
-    floating: bool | None,
-    mimic: str,
     as_json: bool,
 ) -> None:
     """Inverse kinematics: joint positions that put links where they are wanted, within the limits.
@@ -69,7 +66,7 @@ def ik(
     wanted = [goal(text) for text in (*_short_forms(link, pose, position), *goals)]
     if not wanted:
         raise click.UsageError("say where to: either --pose or --position of a --link, or a --goal")
-    chosen = open_robot(robot, floating=floating, mimic=mimic)
+    chosen = open_robot(robot)
     start = entries(chosen, starts, "--from", coordinates=True) if starts or hold else None
     posture = entries(chosen, likings, "--posture", coordinates=True) if likings else None
     found = rc.inverse_kinematics(
@@ -111,13 +108,10 @@ def _told(robot: rc.Robot, link: str | None, found: rc.InverseKinematics) -> dic
 def _show(robot: rc.Robot, found: rc.InverseKinematics) -> None:
     out = show.console()
     out.print(escape(str(found)), highlight=False)
-    table = Table()
-    table.add_column("coordinate")
-    for title in ("q", "lowest", "highest"):
-        table.add_column(title, justify="right")
     low, high = robot.position_limits
-    for row in zip(robot.q_names, found.q, robot.q_units, low, high, strict=True):
-        name, value, unit, least, most = row
-        limits = ("" if not np.isfinite(limit) else f"{limit:.6g}" for limit in (least, most))
-        table.add_row(escape(name), f"{value:.8f} {unit}", *limits)
+    rows = []
+    for name, value, unit, *limits in zip(robot.q_names, found.q, robot.q_units, low, high, strict=True):
+        shown = (f"{limit:.6g}" if np.isfinite(limit) else "" for limit in limits)
+        rows.append((escape(name), f"{value:.8f} {unit}", *shown))
+    table = show.table(("coordinate", "q", "lowest", "highest"), rows)
     show.put(out, table)

@@ -47,23 +47,18 @@ def recursa() -> None:
     """
 
 
-def robot_options(command: _Function) -> _Function:
-    """Decorator: how a robot is opened, and JSON."""
-    return opening_options(JSON(command))
-
-
 _READING = f"{__name__}: reading"  # where the context keeps what was said about reading files
 
 
 def _said(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     """Keep an option for :func:`open_robot`, so that no verb has to pass it on."""
-    if value:
+    if value not in (None, ()):
         context.meta.setdefault(_READING, {})[parameter.name] = value
 
 
 def _arguments(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
     """The same for arguments of the file."""
-    _said(context, parameter, dict(map(_argument, value)))
+    _said(context, parameter, dict(map(_argument, value)) or None)
 
 
 def _argument(text: str) -> tuple[str, str]:
@@ -73,59 +68,49 @@ def _argument(text: str) -> tuple[str, str]:
     return name, value
 
 
-def opening_options(command: _Function) -> _Function:
-    """Decorator: how a robot is opened."""
-    for option in (
-        click.option(
-            "--arg",
-            "arguments",
-            multiple=True,
-            metavar="NAME:=VALUE",
-            expose_value=False,
-            callback=_arguments,
-            help="A value for an argument of the file (xacro; model:=NAME in SDF).",
-        ),
-        click.option(
-            "--assets",
-            type=click.Path(file_okay=False),
-            multiple=True,
-            metavar="FOLDER",
-            expose_value=False,
-            callback=_said,
-            help="A folder in which files that the robot file refers to may be opened; can be repeated.",
-        ),
-        click.option(
-            "--format",
-            type=click.Choice(FORMAT_NAMES),
-            expose_value=False,
-            callback=_said,
-            help="Insist on a format.  [default: what the text says]",
-        ),
-        click.option(
-            "--floating/--welded",
-            default=None,
-            help="A free joint under the root link, or none.  [default: as the file says, else none]",
-        ),
-        click.option(
-            "--mimic",
-            type=click.Choice(["free", "tie"]),
-            help="Joints that mimic others: free ones, or tied to them.  [default: as the file says, else free]",
-        ),
-    ):
+_OPENING = (
+    click.option(
+        "--arg", "arguments", multiple=True, metavar="NAME:=VALUE", expose_value=False, callback=_arguments,
+        help="A value for an argument of the file (xacro; model:=NAME in SDF).",
+    ),
+    click.option(
+        "--assets", type=click.Path(file_okay=False), multiple=True, metavar="FOLDER", expose_value=False,
+        callback=_said,
+        help="A folder in which files that the robot file refers to may be opened; can be repeated.",
+    ),
+    click.option(
+        "--format", type=click.Choice(FORMAT_NAMES), expose_value=False, callback=_said,
+        help="Insist on a format.  [default: what the text says]",
+    ),
+    click.option(
+        "--floating/--welded", default=None, expose_value=False, callback=_said,
+        help="A free joint under the root link, or none.  [default: as the file says, else none]",
+    ),
+    click.option(
+        "--mimic", type=click.Choice(["free", "tie"]), expose_value=False, callback=_said,
+        help="Joints that mimic others: free ones, or tied to them.  [default: as the file says, else free]",
+    ),
+)  # fmt: skip
+
+
+def robot_options(command: _Function) -> _Function:
+    """Decorator: how a robot is opened, and JSON."""
+    for option in (JSON, *_OPENING):
         command = option(command)
     return command
 
 
-def open_robot(name: str, *, floating: bool | None = None, mimic: Any = None, strict: bool = True) -> rc.Robot:
-    """A robot by file or bundled name, with the folders and arguments that the command line gave."""
+def open_robot(name: str, *, strict: bool = True, **options: Any) -> rc.Robot:
+    """A robot by file or bundled name, as the options of the command line say, or those given here."""
+    said = reading() | options
     if name in BUNDLED + FILES and not Path(name).is_file():
-        return rc.robots.by_name(name, floating=bool(floating), mimic=mimic or "free")
+        return rc.robots.by_name(name, floating=bool(said.get("floating")), mimic=said.get("mimic") or "free")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rc.ModelWarning)  # the commands print the findings themselves
-        return rc.load(name, floating=floating, mimic=mimic, strict=strict, **reading())
+        return rc.load(name, strict=strict, **said)
 
 
 def reading() -> dict[str, Any]:
-    """What was said about reading files: ``format``, ``assets`` and ``arguments`` of :func:`recursa.load`."""
+    """What was said about reading files: arguments of :func:`recursa.load`."""
     context = click.get_current_context(silent=True)
     return dict(context.meta.get(_READING, {})) if context else {}

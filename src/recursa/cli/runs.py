@@ -1,4 +1,4 @@
-"""Runs on the terminal: what came out, as tables or as data; pictures of it."""
+"""Runs on the terminal: what came out, as tables or as data; pictures of it, which the verb ``recursa plot`` draws."""
 
 from __future__ import annotations
 
@@ -13,13 +13,40 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
+from recursa.cli.group import BY_JOINT
 from recursa.cli.losses import WORDS
 from recursa.cli.motion import limits_data, warn_of_limits
+from recursa.cli.root import JSON
 from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
 from recursa.results import saved_run
 from recursa.runs.journal import MAGIC
 from recursa.runs.saving import first_bytes
 from recursa.simulation.checkpoint import Kept
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Angles, speeds, torques, energy (png, pdf, svg).")
+@BY_JOINT(help="The positions alone, a panel for each joint.")
+@click.option("--gif", type=click.Path(path_type=Path), help="The motion of the robot as an animated GIF.")
+@JSON
+def plot(run: Path, out: Path | None, by_joint: bool, gif: Path | None, as_json: bool) -> None:
+    """Draw a result of recursa simulate.
+
+    \b
+    Examples:
+      recursa plot run.npz -o run.png
+      recursa plot run.npz --gif run.gif
+    """
+    if out is None and gif is None:
+        raise click.UsageError("where to? Add -o FILE.png or --gif FILE.gif.")
+    require_drawable(out, gif)
+    files = [str(file) for file in draw(saved_run(run), out, gif, by_joint=by_joint)]
+    if as_json:
+        click.echo(show.json_text({"wrote": files}))
+        return
+    for file in files:
+        click.echo(f"wrote {file}")
 
 
 def run_data(run: rc.Run) -> dict[str, Any]:
@@ -115,26 +142,22 @@ def _accuracy(run: rc.Run) -> str:
 
 
 def _coordinate_table(rows: list[dict[str, Any]]) -> Table:
-    table = Table("coordinate", "unit")
-    for name in ("start", "end", "least", "most"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        values = (f"{row[name]:.6g}" for name in ("start", "end", "least", "most"))
-        table.add_row(escape(row["name"]), row["unit"], *values)
-    return table
+    names = ("start", "end", "least", "most")
+    cells = ((escape(row["name"]), row["unit"], *(f"{row[name]:.6g}" for name in names)) for row in rows)
+    return show.table(("coordinate", "unit", *names), cells, left=("unit",))
 
 
 def _freedom_table(rows: list[dict[str, Any]]) -> Table:
-    table = Table("freedom")
-    for name in ("speed at the end", "fastest", "at, s", "", "strongest torque", "at, s", ""):
-        table.add_column(name, justify="right" if name else "left")
-    for row in rows:
-        table.add_row(
+    columns = ("freedom", "speed at the end", "fastest", "at, s", "", "strongest torque", "at, s", "")
+    cells = (
+        (
             escape(row["name"]), f"{row['end_speed']:.6g}", f"{row['peak_speed']:.6g}",
             f"{row['peak_speed_time_s']:.4g}", row["speed_unit"], f"{row['peak_torque']:.6g}",
             f"{row['peak_torque_time_s']:.4g}", row["torque_unit"],
-        )  # fmt: skip
-    return table
+        )
+        for row in rows
+    )  # fmt: skip
+    return show.table(columns, cells, left=("",))
 
 
 def describe(name: str, as_json: bool) -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
 import recursa as rc
 from recursa.bundled import BUNDLED, FILES
+from recursa.cli.terminal import Console
 from recursa.cli.terminal_tables import fitted, slimmed, width_of
 from recursa.model.columns import CONVENTIONS
 from recursa.model.description import Friction, JointRecord, LinkRecord, numbers_of
@@ -42,28 +42,42 @@ def robot_list(as_json: bool) -> None:
     if as_json:
         print_json([{"name": n, "nv": r.nv, "provenance": provenance(r)} for n, r in robots.items()])
         return
-    table = Table("name", "nv", "mass, kg", "provenance", title="bundled robots", title_justify="left")
-    for name, robot in robots.items():
-        table.add_row(name, str(robot.nv), f"{robot.mass:.4g}", robot.model.description.provenance)
-    put(console(), table, prose=("provenance",), wide=False)
+    rows = [(n, str(r.nv), f"{r.mass:.4g}", r.model.description.provenance) for n, r in robots.items()]
+    columns = ("name", "nv", "mass, kg", "provenance")
+    put(console(), table(columns, rows, "bundled robots", left=columns), prose=("provenance",), wide=False)
 
 
-def counts(table: rc.Table) -> None:
+def counts(found: rc.Table) -> None:
     """A table of operation counts; where it does not fit, multiplications stand above additions."""
     out = console()
-    cells = [row.cells() for row in table]
+    cells = [row.cells() for row in found]
     formulas = [name for name in ("printed", "ours") if name in cells[0]]
 
     def shown(between: str) -> Table:
-        made = Table(*cells[0], title=escape(f"{table.name}: {table.title}"), title_justify="left")
-        for line in cells:
-            made.add_row(*(escape(x.replace(", ", between) if name in formulas else x) for name, x in line.items()))
-        return made
+        rows = ((escape(x.replace(", ", between) if name in formulas else x) for name, x in c.items()) for c in cells)
+        return table(cells[0], rows, escape(f"{found.name}: {found.title}"), left=tuple(cells[0]))
 
     fits = not out.is_terminal or width_of(out, shown(", ")) <= out.width
     prose = [name for name in list(cells[0])[1:] if name not in formulas]
     put(out, shown(", " if fits else ",\n"), keys=1 + ("twists" in cells[0]), prose=prose)
-    out.print(f"rules: {escape(table.rules)}", soft_wrap=not out.is_terminal)
+    out.print(f"rules: {escape(found.rules)}", soft_wrap=not out.is_terminal)
+
+
+def table(
+    columns: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    title: str | None = None,
+    *,
+    left: Collection[str] = (),
+    **options: Any,
+) -> Table:
+    """A table with a title on the left; numbers are on the right, the first column and those in ``left`` are not."""
+    made = Table(title=title, title_justify="left", **options)
+    for k, name in enumerate(columns):
+        made.add_column(name, justify="left" if k == 0 or name in left else "right")
+    for row in rows:
+        made.add_row(*row)
+    return made
 
 
 def put(out: Console, content: Tree | Table, *, keys: int = 1, prose: Collection[str] = (), wide: bool = True) -> None:
@@ -151,32 +165,17 @@ def _mass(link: LinkRecord) -> str:
 
 def joint_table(robot: rc.Robot) -> Table:
     """One row per moving joint."""
-    table = Table(title="joints", title_justify="left")
-    for name in (
-        "#",
-        "joint",
-        "kind",
-        "child",
-        "axis",
-        "q",
-        "v",
-        "limits",
-        "effort",
-        "armature",
-        "damping",
-        "friction",
-    ):
-        table.add_column(
-            name, justify="right" if name in ("#", "effort", "armature", "damping", "friction") else "left"
-        )
-    for number, joint in enumerate(robot.model.joints):
-        table.add_row(
+    columns = ("#", "joint", "kind", "child", "axis", "q", "v", "limits", "effort", "armature", "damping", "friction")
+    rows = (
+        (
             str(number), escape(joint.name), joint.kind.name, escape(joint.child), _axis(joint),
             _span(joint.q_start, joint.kind.nq, joint), _span(joint.v_start, joint.kind.nv, joint), _limits(joint),
             "" if joint.effort is None else f"{joint.effort:g}",
             _per_freedom(own_armature(joint)), _per_freedom(joint.damping), _per_freedom(joint.friction),
-        )  # fmt: skip
-    return table
+        )
+        for number, joint in enumerate(robot.model.joints)
+    )  # fmt: skip
+    return table(columns, rows, "joints", left=columns[1:8])
 
 
 def _axis(joint: Joint) -> str:
@@ -203,16 +202,16 @@ def _per_freedom(values: tuple[Friction, ...]) -> str:
 
 def mass_table(robot: rc.Robot) -> Table:
     """One row per moving body, what is fixed to it included."""
-    table = Table(title="moving bodies (with what is fixed to them), in link axes", title_justify="left")
-    for name in ("body", "mass, kg", "centre of mass, m", "Ixx, Iyy, Izz about it, kg m^2", "Ixy, Ixz, Iyz"):
-        table.add_column(name, justify="left" if name == "body" else "right")
+    columns = ("body", "mass, kg", "centre of mass, m", "Ixx, Iyy, Izz about it, kg m^2", "Ixy, Ixz, Iyz")
+    rows = []
     for joint, inertia in zip(robot.model.joints, link_inertias(robot.model), strict=True):
         com = _numbers(inertia.com()) if inertia.mass else "-"
         moments = inertia.moment_about_com()
-        table.add_row(escape(joint.child), f"{inertia.mass:.5g}", com, _numbers(moments[:3]), _numbers(moments[3:]))
-    table.add_section()
-    table.add_row("[bold]total[/]", f"[bold]{robot.mass:.5g}[/]", "", "", "")
-    return table
+        rows.append((escape(joint.child), f"{inertia.mass:.5g}", com, _numbers(moments[:3]), _numbers(moments[3:])))
+    made = table(columns, rows, "moving bodies (with what is fixed to them), in link axes")
+    made.add_section()
+    made.add_row("[bold]total[/]", f"[bold]{robot.mass:.5g}[/]", "", "", "")
+    return made
 
 
 def _numbers(values: Any) -> str:
@@ -225,16 +224,15 @@ def report(found: rc.Report) -> None:
         report_line(found)
         return
     out = console(width=100 + max(20, *(len(finding.subject) for finding in found)))
-    table = Table(title=f"findings about '{escape(found.robot)}'", title_justify="left", show_lines=True)
-    for name in ("", "where", "what", "what to do"):
-        table.add_column(name)
+    rows = []
     for finding in found:
         mark = {"error": "[red]error[/]", "warning": "[yellow]warning[/]"}.get(finding.severity, "note")
         line = f"\nline {finding.line}" if finding.line is not None else ""
-        table.add_row(
-            f"{mark}\n{finding.code}", escape(finding.subject) + line, escape(finding.reason), escape(finding.fix)
-        )
-    put(out, table, keys=2, prose=("what", "what to do"), wide=False)
+        what = (escape(finding.subject) + line, escape(finding.reason), escape(finding.fix))
+        rows.append((f"{mark}\n{finding.code}", *what))
+    columns = ("", "where", "what", "what to do")
+    made = table(columns, rows, f"findings about '{escape(found.robot)}'", left=columns, show_lines=True)
+    put(out, made, keys=2, prose=("what", "what to do"), wide=False)
     out.print(_counts(found))
 
 

@@ -1,4 +1,4 @@
-"""``recursa simulate``: a run to a file, with checkpoints, going on after a crash or Ctrl-C."""
+"""The verb ``recursa simulate``: a run to a file, with checkpoints, going on after a crash or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,20 +15,46 @@ import click
 
 import recursa as rc
 from recursa.cli import runs, show
-from recursa.cli.losses import OPTION, WITH
+from recursa.cli.group import BY_JOINT, ROBOT
+from recursa.cli.losses import OPTION, WITH, losses_options
 from recursa.cli.motion import entries
+from recursa.cli.root import open_robot, robot_options
 from recursa.cli.state_file import read_state
 from recursa.dynamics.losses import Losses
-from recursa.integrators import named
+from recursa.integrators import named, names
 from recursa.runs.journal import SUFFIX, Journal
 from recursa.runs.saving import run_file
 from recursa.simulation.checkpoint import Kept, checkpoint_of, claimed, held_journal
 
 
-def run_simulate(
-    robot: Callable[[], rc.Robot] | None,
-    as_json: bool,
-    *,
+@click.command()
+@click.argument("robot", required=False, type=ROBOT)
+@click.option("--duration", type=float, help="Seconds.")
+@click.option(
+    "--torque", type=click.Path(path_type=Path), help="CSV: t, and a column per joint; the last row holds on."
+)
+@click.option("--between", type=click.Choice(["linear", "cubic", "hold"]), help="Its rows.  [default: linear]")
+@click.option("--state", metavar="S.json", help='Where it starts, {"q": ..., "v": ...}; - is standard input.')
+@click.option("--q0", multiple=True, metavar="NAME=VALUE", help="Where it starts; else neutral.")
+@click.option("--v0", multiple=True, metavar="NAME=VALUE", help="How fast, such as root.rx=1; else at rest.")
+@click.option("--integrator", help=f"{', '.join(names('simulate'))}.  [default: dop853]")
+@click.option("--rtol", type=float, help="Of adaptive integrators.  [default: 1e-10]")
+@click.option("--atol", type=float, help="Of adaptive integrators.  [default: 1e-12]")
+@click.option("--step", type=float, help="Fixed, s (default 0.001); of adaptive integrators the longest.")
+@click.option("--samples", type=int, help="So many, evenly spread; else one per step.")
+@click.option("--save-every", type=int, help="Every so many steps one sample.")
+@click.option("--stops", is_flag=True, help="Springs and dampers at joint limits.")
+@losses_options("Damping and friction act.  [default: as --torque says, else they do]", default=None)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="File for the result: .npz (all of it) or .csv.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw angles, speeds, torques, energy (png, pdf, svg).")
+@BY_JOINT(help="Draw the positions alone, a panel for each joint.")
+@click.option("--gif", type=click.Path(path_type=Path), help="Draw the motion of the robot as an animated GIF.")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was cut short.")
+@click.option("--restart", is_flag=True, help="Start again, although a run that was cut short could go on.")
+@click.option("--checkpoint-every", type=float, metavar="SECONDS", help="By the clock; 0: every step.  [default: 10]")
+@robot_options
+def simulate(
+    robot: str | None,
     resume: Path | None,
     out: Path | None,
     plot: Path | None,
@@ -36,16 +62,29 @@ def run_simulate(
     gif: Path | None,
     restart: bool,
     checkpoint_every: float | None,
+    as_json: bool,
     **given: Any,
 ) -> None:
-    """Simulate or go on, write what is asked for, tell; exit code 1 where the run did not come to its end."""
+    """How a robot moves from a state, under torques from a file, or none.
+
+    \b
+    Examples:
+      recursa simulate stanford --duration 2 --q0 joint2=1.5708 -o fall.npz --plot fall.png
+      recursa simulate arm.urdf --duration 10 --torque torque.csv --state S.json -o run.npz
+      recursa simulate --resume run.npz
+
+    While it runs, what there is of it goes to RUN.part; after Ctrl-C or a crash --resume goes on from there, and the
+    result is the same to the bit. Joints pass their limits unless --stops; which, when and how far is told. Exit code
+    0: to the end, 1: failed, 2: bad input, 130: interrupted. What there is of a run is written in any case.
+    """
+    of = None if robot is None else partial(open_robot, robot)
     runs.require_drawable(plot, gif)
     part: Path | None
     if resume is not None:
         part = checkpoint_of(resume)
         out = _result_of(part) if out is None else out
         _refuse_given(given, restart)
-    elif robot is None:
+    elif of is None:
         raise click.UsageError("which robot? Give a robot file or a bundled name; recursa info --list shows those.")
     else:
         part = None if out is None else out.with_name(out.name + SUFFIX)
@@ -56,11 +95,11 @@ def run_simulate(
         with _terminable():
             if resume is not None and part is not None:
                 journal: Journal | None = stack.enter_context(held_journal(part))
-                run = _caught(lambda: _resumed(part, journal, robot, checkpoint_every))
+                run = _caught(lambda: _resumed(part, journal, of, checkpoint_every))
             else:
-                assert robot is not None
+                assert of is not None
                 journal = None
-                chosen, options = robot(), dict(given)
+                chosen, options = of(), dict(given)
                 start = _start(chosen, options)
                 options["torque"] = torque = _torque(chosen, options.pop("torque"), options.pop("between"))
                 options["losses"] = _losses(options["losses"], torque)
@@ -80,7 +119,7 @@ def run_simulate(
     _tell(run, files, part, out, as_json)
     if not (as_json or given.get("stops") or resume) and any(one.quantity == "position" for one in run.violations):
         click.echo("hint: nothing holds joints at their limits; --stops puts springs and dampers there", err=True)
-    sys.exit(0 if run.status in ("finished", "stopped") else 1)
+    sys.exit({"finished": 0, "stopped": 0, "interrupted": 130}.get(run.status, 1))
 
 
 def _caught(simulated: Callable[[], rc.Run]) -> rc.Run:

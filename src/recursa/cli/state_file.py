@@ -32,8 +32,8 @@ def read_state(robot: rc.Robot, path: str, only: tuple[str, ...] = KEYS, *, loss
     """The state in a JSON file ("-": standard input): q, and what else there is of v and a or tau.
 
     Each is a list or an object by joint name. v is zero where it is missing, as are joints that an object leaves out
-    (q: neutral). Of a and tau the other follows, with ``losses`` or without; where both are missing a is zero. ``only``
-    names the keys that are allowed.
+    (q: neutral). Of a and tau the other follows, with ``losses`` or without; where both are missing a is zero, and of a
+    robot with constraints, whose torques do not follow from a, tau is. ``only`` names the keys that are allowed.
     """
     shown = "standard input" if path == "-" else f"'{path}'"
     data = _json(path, shown)
@@ -49,8 +49,9 @@ def read_state(robot: rc.Robot, path: str, only: tuple[str, ...] = KEYS, *, loss
     try:
         given = {key: _vector(robot, key, value) for key, value in data.items()}
         q, v = given["q"], given.get("v", np.zeros(robot.nv))
-        if "tau" in given:
-            tau, a = given["tau"], robot.forward_dynamics(q, v, given["tau"], losses=losses)
+        if "tau" in given or (robot.constraints and "a" not in given):
+            tau = given.get("tau", np.zeros(robot.nv))
+            a = robot.forward_dynamics(q, v, tau, losses=losses)
         else:
             a = given.get("a", np.zeros(robot.nv))
             tau = robot.inverse_dynamics(q, v, a, losses=losses)

@@ -8,12 +8,11 @@ from shlex import quote
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
+from recursa.cli.terminal import Console
 from recursa.studies.computing import labels
 from recursa.studies.outcome import axes_of
 
@@ -96,14 +95,12 @@ def _titles(result: rc.StudyResult, name: str, shape: tuple[int, ...]) -> Iterat
 def put(out: Console, title: str, rows: list[tuple[str, Mapping[str, Any]]]) -> None:
     """A table with a row for each name."""
     headers = list(dict.fromkeys(what for _, columns in rows for what in columns))
-    table = Table(title=escape(title) or None, title_justify="left")
-    table.add_column("of")
-    for header in headers:
-        table.add_column(header, justify="right")
-    for name, columns in rows:
-        if columns:
-            table.add_row(escape(name), *(_number(columns[one]) if one in columns else "" for one in headers))
-    show.put(out, table)
+    cells = (
+        (escape(name), *(_number(columns[one]) if one in columns else "" for one in headers))
+        for name, columns in rows
+        if columns
+    )
+    show.put(out, show.table(("of", *headers), cells, escape(title) or None))
 
 
 def _number(x: Any) -> str:

@@ -7,7 +7,7 @@ it becomes several tables one below the other, each with the names of its rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from rich.console import Console, RenderableType
@@ -34,8 +34,7 @@ def fitted(out: Console, table: Table, *, keys: int = 1, prose: Collection[str] 
         return [table]
     spans = [_span(out, column, column.header in prose) for column in table.columns]
     keys = min(keys, len(spans))
-    units = _units(table, [k for k, span in enumerate(spans) if k >= keys and span.filled])
-    groups = list(_groups(units, [span.least for span in spans], list(range(keys)), out.width))
+    groups = _groups(out.width, table, spans, keys)
     return [
         _part(table, group, keys, _widths([spans[k] for k in group], out.width), n == 0, n == len(groups) - 1)
         for n, group in enumerate(groups)
@@ -69,35 +68,23 @@ def _span(out: Console, column: Column, prose: bool) -> _Span:
     return _Span(word, least, most, any(size.maximum for size in cells))
 
 
-def _units(table: Table, columns: Sequence[int]) -> list[list[int]]:
-    """Columns that stay beside each other."""
-    units: list[list[int]] = []
-    for k in columns:
-        if units and units[-1][-1] == k - 1 and table.columns[k].header in _BESIDE:
-            units[-1].append(k)
-        else:
-            units.append([k])
-    return units
-
-
-def _groups(units: Sequence[list[int]], least: Sequence[int], keys: list[int], width: int) -> Iterator[list[int]]:
-    """Units that go beside each other; every group begins with the keys and has at least one unit."""
-    taken = 1 + sum(least[k] + _FRAME for k in keys)
-    group, used = list(keys), taken
-    room = width - taken
-    for unit in (each for whole in units for each in _breakable(whole, least, room)):
-        needed = sum(least[k] + _FRAME for k in unit)
-        if used + needed > width and len(group) > len(keys):
-            yield group
-            group, used = list(keys), taken
-        group += unit
-        used += needed
-    yield group
-
-
-def _breakable(unit: list[int], least: Sequence[int], room: int) -> list[list[int]]:
-    """A unit, or its columns one by one where they have no room side by side."""
-    return [unit] if sum(least[k] + _FRAME for k in unit) <= room else [[k] for k in unit]
+def _groups(width: int, table: Table, spans: Sequence[_Span], keys: int) -> list[list[int]]:
+    """Columns that go beside each other, the keys first; a unit or a time stays beside its column if there is room."""
+    groups = [list(range(keys))]
+    free = room = width - 1 - sum(span.least + _FRAME for span in spans[:keys])
+    columns = [k for k, span in enumerate(spans) if k >= keys and span.filled]
+    for place, k in enumerate(columns):
+        own = needed = spans[k].least + _FRAME
+        for n, after in enumerate(columns[place + 1 :], 1):
+            if after != k + n or table.columns[after].header not in _BESIDE:
+                break
+            needed += spans[after].least + _FRAME
+        if needed > free and len(groups[-1]) > keys:
+            groups.append(list(range(keys)))
+            free = room
+        groups[-1].append(k)
+        free -= own
+    return groups
 
 
 def _widths(spans: Sequence[_Span], width: int) -> list[int]:

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 from rich.markup import escape
-from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
-from recursa.cli.group import ROBOT
+from recursa.cli.group import ACTUATED, ROBOT
 from recursa.cli.losses import losses_options
+from recursa.cli.motion import motors
 from recursa.cli.root import open_robot, robot_options
 from recursa.trajectories.csv_files import TIME
 from recursa.trajectories.csv_numbers import read_table
@@ -31,6 +32,7 @@ from recursa.trajectories.csv_numbers import read_table
 @click.option("--jerk", type=float, help="For all joints, rad/s^3 or m/s^3; else none.")
 @click.option("--lines", is_flag=True, help="Straight from point to point, rather than a spline.")
 @click.option("--blend", type=float, default=0.0, help="How far before and after corners of lines these are left.")
+@ACTUATED
 @losses_options("Torques cover damping and friction.  [default]", default=True)
 @robot_options
 def time(
@@ -41,8 +43,7 @@ def time(
     plot: Path | None,
     lines: bool,
     blend: float,
-    floating: bool | None,
-    mimic: str,
+    actuated: tuple[str, ...],
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -55,10 +56,13 @@ def time(
       recursa time arm.urdf moves.csv --lines --blend 0.1 --json
 
     POINTS has a column by the name of each joint and a row for each point. With a column t too it is a motion, whose
-    way is kept and whose times are not. Limits of velocity and effort are the robot's.
+    way is kept and whose times are not. Limits of velocity and effort are the robot's. A robot with constraints and
+    limits of effort needs --actuated.
     """
-    chosen = open_robot(robot, floating=floating, mimic=mimic)
-    motion = rc.time_optimal(chosen, _path(chosen, points, lines, blend), **options)
+    chosen = open_robot(robot)
+    limited = np.isfinite(chosen.effort_limits).any()
+    driven = motors(chosen, actuated) if limited else actuated or None
+    motion = rc.time_optimal(chosen, _path(chosen, points, lines, blend), actuated=driven, **options)
     if out is not None:
         motion.to_csv(out, motion.times(samples))
     if plot is not None:
@@ -74,12 +78,11 @@ def time(
         return
     shown = show.console()
     shown.print(f"[bold]{escape(chosen.name)}[/]: {motion.duration:.6g} s", highlight=False)
-    table = Table()
-    for title, side in (("from t, s", "right"), ("to t, s", "right"), ("held by", "left"), ("at", "right")):
-        table.add_column(title, justify=side)  # type: ignore[arg-type]
-    for one in held:
-        times = (f"{t:.4f}" for t in one.times)
-        table.add_row(*times, escape(f"{one.quantity} of {one.joint}"), f"{one.limit:g} {one.unit}")
+    cells = (
+        (*(f"{t:.4f}" for t in one.times), escape(f"{one.quantity} of {one.joint}"), f"{one.limit:g} {one.unit}")
+        for one in held
+    )
+    table = show.table(("from t, s", "to t, s", "held by", "at"), cells, left=("held by",))
     show.put(shown, table)
     for file in (out, plot):
         if file is not None:

@@ -10,7 +10,6 @@ from recursa.kernels import cache, native
 from recursa.version import __version__
 
 _FEATURES = ("avx2", "fma", "avx512f", "neon", "sve")  # of processors: those that decide how code is made
-_EXTENSIONS = ("_entry", "_elements", "_tuples")
 
 
 def versions() -> dict[str, str]:
@@ -22,7 +21,7 @@ def versions() -> dict[str, str]:
         "NumPy": _of("numpy"),
         "SciPy": _of("scipy"),
         "llvmlite": _of("llvmlite"),
-        "C extensions": ", ".join(f"{name} {_there(name)}" for name in _EXTENSIONS),
+        "C extension": _there("_entry"),
         "cache": str(cache.directory() or "none"),
     }
     if native.available():
@@ -32,9 +31,7 @@ def versions() -> dict[str, str]:
         listed = " ".join(name for name in _FEATURES if has.get(name))
         found["llvmlite"] += f", LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
         width = native.simd_width(False)
-        found["processor"] = (
-            f"{llvm.get_host_cpu_name()}, {listed or 'none of ' + ' '.join(_FEATURES)}; {width} numbers at once"
-        )
+        found["processor"] = f"{llvm.get_host_cpu_name()}, {listed or 'no vector unit'}, {width} lanes"
     return found
 
 

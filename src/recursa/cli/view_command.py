@@ -24,7 +24,7 @@ from recursa.view.page import ENDINGS
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The page.  [default: the name of WHAT, .html]")
 @click.option("--open/--no-open", "opening", default=True, help="Open it in the browser.  [default: open]")
 @click.option("--robot", type=ROBOT, help="For a trajectory in a CSV file: the robot that moves.")
-@click.option("--ghost", type=click.Path(path_type=Path), metavar="RUN.h5", help="With a run: another one beside it.")
+@click.option("--ghost", type=click.Path(path_type=Path), metavar="RUN.npz", help="With a run: another one beside it.")
 @click.option("--q0", multiple=True, metavar="NAME=VALUE", help="With a robot: where it begins; else neutral.")
 @click.option("--meshes/--no-meshes", default=True, help="Meshes as part of the page.  [default: with them]")
 @click.option("--serve", is_flag=True, help="Serve it to this machine, until Ctrl-C; formulas can be typed.")
@@ -38,8 +38,6 @@ def view(
     q0: tuple[str, ...],
     meshes: bool,
     serve: bool,
-    floating: bool | None,
-    mimic: str,
     as_json: bool,
 ) -> None:
     """Show a robot, a run or a trajectory in the browser: one page that needs no network and can be mailed.
@@ -48,27 +46,27 @@ def view(
     Examples:
       recursa view puma560
       recursa view arm.urdf --assets meshes/ --q0 elbow=0.5 -o arm.html --no-open
-      recursa view run.h5 --ghost other.h5
+      recursa view run.npz --ghost other.npz
       recursa view moves.csv --robot puma560
 
     In the page the robot can be turned, posed, let go and pulled: its own dynamics run in it. WHAT is a robot, a
-    result of recursa simulate (.h5), or a trajectory (.csv) with --robot.
+    result of recursa simulate (.npz), or a trajectory (.csv) with --robot.
     """
     place = Path(f"{Path(what).stem}.html") if out is None else out
     kind = Path(what).suffix.lower()
-    if ghost is not None and kind not in (".h5", ".hdf5"):
-        raise click.UsageError("--ghost goes with a run, such as run.h5")
+    if ghost is not None and kind != ".npz":
+        raise click.UsageError("--ghost goes with a run, such as run.npz")
     if serve and (out is not None or ghost is not None):
         raise click.UsageError("--serve writes no page and shows one motion: leave out -o and --ghost")
     if robot is not None and kind != ".csv":
         raise click.UsageError("--robot goes with a trajectory, such as moves.csv")
     motion: rc.Run | rc.Trajectory | None = None
     q = None
-    if kind in (".h5", ".hdf5"):
+    if kind == ".npz":
         motion = saved_run(what)
         of = motion.robot
     else:
-        of = open_robot(robot or what, floating=floating, mimic=mimic, strict=False)
+        of = open_robot(robot or what, strict=False)
         if robot is not None:
             motion = rc.Trajectory.from_csv(what, of)
         elif q0:

@@ -24,33 +24,44 @@ LONGEST = 0.5  # rad or own lengths that a step changes a joint by
 
 
 class _Limits:
-    """Ranges of joints of one freedom, as arrays over q and v."""
+    """Ranges of joints of one degree of freedom, as arrays over q and v; none of them if they are ignored."""
 
-    def __init__(self, model: Model) -> None:
-        self.at_q, self.at_v, low, high = [], [], [], []
-        for joint in model.joints:
+    def __init__(self, model: Model, *, ignored: bool = False) -> None:
+        self.names, self.at_q, self.at_v, low, high = list[str](), list[int](), list[int](), [], []
+        for joint in () if ignored else model.joints:
             if joint.independent and joint.kind.nv == 1 and joint.limits is not None:
+                self.names.append(joint.name)
                 self.at_q.append(joint.q_start)
                 self.at_v.append(joint.v_start)
                 low.append(joint.limits[0])
                 high.append(joint.limits[1])
         self.low, self.high = np.array(low), np.array(high)
 
+    def ranges(self, start: Array) -> tuple[Array, Array]:
+        """Least and largest values (n, k) from these starts: a joint that starts beyond a limit goes no further."""
+        values = start[:, self.at_q]
+        return np.minimum(self.low, values), np.maximum(self.high, values)
+
     def kept(self, q: Array) -> Array:
-        """The nearest configuration within."""
+        """The nearest configuration within the limits."""
+        return self.within(q, (self.low, self.high))
+
+    def within(self, q: Array, ranges: tuple[Array, Array]) -> Array:
+        """The nearest configuration within ranges."""
         inside = q.copy()
-        inside[:, self.at_q] = np.clip(q[:, self.at_q], self.low, self.high)
+        inside[:, self.at_q] = np.clip(q[:, self.at_q], *ranges)
         return inside
 
-    def blocked(self, q: Array, step: Array) -> Array:
-        """Per speed whether a step leads out of a limit that has been reached."""
+    def blocked(self, q: Array, step: Array, ranges: tuple[Array, Array]) -> Array:
+        """Per speed whether a step leads out of an end of the range that has been reached."""
         held = np.zeros(step.shape, bool)
         values, change = q[:, self.at_q], step[:, self.at_v]
-        held[:, self.at_v] = ((values <= self.low) & (change < 0.0)) | ((values >= self.high) & (change > 0.0))
+        low, high = ranges
+        held[:, self.at_v] = ((values <= low) & (change < 0.0)) | ((values >= high) & (change > 0.0))
         return held
 
 
-def assembled(evaluator: Any, q: Any, fixed: Collection[str]) -> Array:
+def assembled(evaluator: Any, q: Any, fixed: Collection[str], *, limits: bool = True) -> Array:
     """The nearest configurations that gradient steps find, (..., nq)."""
     model: Model = evaluator.model
     require_constraints(model)
@@ -58,10 +69,8 @@ def assembled(evaluator: Any, q: Any, fixed: Collection[str]) -> Array:
     start = np.array(given, float).reshape(-1, model.nq)
     if not np.isfinite(start).all():
         raise StateError("q has entries that are not finite, so there is nothing to start from")
-    limits = _Limits(model)
-    held = _held(model, fixed)
-    found = _Search(evaluator, limits, held).run(limits.kept(start))
-    return found.reshape(given.shape)
+    search = _Search(evaluator, _Limits(model, ignored=not limits), _held(model, fixed))
+    return search.run(start).reshape(given.shape)
 
 
 def nearest(evaluator: Any, q: Array) -> Array:
@@ -109,18 +118,19 @@ class _Search:
         """So many steps at most, and what is left."""
         error = self.errors(q)
         going = np.arange(len(q))
+        low, high = self.limits.ranges(q)
         for _ in range(steps):
             going = going[np.abs(error[going]).max(axis=1, initial=0.0) > EXACT]
             if not going.size:
                 break
-            moved, left, better = self._improved(q[going], error[going])
+            moved, left, better = self._improved(q[going], error[going], (low[going], high[going]))
             q[going], error[going] = moved, left
             going = going[better]
         return q, error
 
-    def _improved(self, q: Array, error: Array) -> tuple[Array, Array, Array]:
+    def _improved(self, q: Array, error: Array, ranges: tuple[Array, Array]) -> tuple[Array, Array, Array]:
         """One step each, and which came nearer."""
-        step = self._step(q, error)
+        step = self._step(q, error, ranges)
         before = (error**2).sum(axis=1)
         moved, left, better = q.copy(), error.copy(), np.zeros(len(q), bool)
         share = 1.0
@@ -129,7 +139,7 @@ class _Search:
             if not rest.size:
                 break
             tried = self.evaluator.evaluate(INTEGRATE, {"q": q[rest], "dv": share * step[rest]})
-            tried = self.limits.kept(tried)
+            tried = self.limits.within(tried, (ranges[0][rest], ranges[1][rest]))
             errors = self.errors(tried)
             good = (errors**2).sum(axis=1) < before[rest] * (1.0 - 1e-4 * share)
             chosen = rest[good]
@@ -137,14 +147,14 @@ class _Search:
             share *= 0.5
         return moved, left, better
 
-    def _step(self, q: Array, error: Array) -> Array:
+    def _step(self, q: Array, error: Array, ranges: tuple[Array, Array]) -> Array:
         """The shortest change that least squares of the errors ask for, without what fixed joints and limits forbid."""
         G = np.asarray(self.evaluator.evaluate(CONSTRAINT_JACOBIAN, {"q": q})) / self.scales[:, None] * self.lengths
         forbidden = np.broadcast_to(self.held, (len(q), self.model.nv)).copy()
         step = np.zeros_like(forbidden, float)
         for _ in range(self.model.nv + 1):
             step = shortest_fit(np.where(forbidden[:, None, :], 0.0, G), -error) * self.lengths
-            blocked = self.limits.blocked(q, step)
+            blocked = self.limits.blocked(q, step, ranges)
             if not (blocked & ~forbidden).any():
                 break
             forbidden |= blocked
@@ -163,27 +173,27 @@ class _Search:
             sizes = {
                 u: float(np.sqrt(sum(x * x for x, y in zip(mine, one.units, strict=True) if y == u))) for u in "rm"
             }
+            closed = {"r": CLOSED, "m": CLOSED * model.unit_length}
             texts = [
-                f"{size:.3g} {unit}" for (key, unit) in (("r", "rad"), ("m", "m")) if (size := sizes[key]) > CLOSED
+                f"{size:.3g} {unit}" for (key, unit) in (("r", "rad"), ("m", "m")) if (size := sizes[key]) > closed[key]
             ]
             if texts:
                 parts.append(f"the {called(one.constraint)} by {' and '.join(texts)}")
-        at = [name for name, low, high, k in self._named() if q[k] <= low or q[k] >= high]
-        limits = f" Joints at a limit: {shortened([repr(x) for x in at])}." if at else ""
+        values = q[self.limits.at_q]
+        reached = (values <= self.limits.low) | (values >= self.limits.high)
+        at = [repr(name) for name, is_reached in zip(self.limits.names, reached, strict=True) if is_reached]
+        limits = f" Joints at a limit or beyond: {shortened(at)}; limits=False ignores limits." if at else ""
         of_row = "" if row is None else f" (row {row})"
         return (
             f"robot '{model.name}': the constraints cannot all be kept from this start{of_row}. Missed: "
             f"{'; '.join(parts)}.{limits} Start nearer, fix fewer joints, or see whether lengths and axes allow it"
         )
 
-    def _named(self) -> list[tuple[str, float, float, int]]:
-        limited = [j for j in self.model.joints if j.independent and j.kind.nv == 1 and j.limits is not None]
-        return [(j.name, *j.limits, j.q_start) for j in limited if j.limits is not None]
-
 
 def shortest_fit(G: Array, right: Array) -> Array:
     """The shortest x (B, n) of all that make ``G x - b`` smallest, of matrices (B, m, n) of any rank."""
     rows = [[G[:, i, j] for j in range(G.shape[2])] for i in range(G.shape[1])]
-    found = dense.orthonormal(rows, [1.0] * len(rows))
-    x = dense.fitted(found, [right[:, i] for i in range(G.shape[1])])
+    with np.errstate(all="ignore"):  # columns of rank zero are divided by zero, and not used
+        found = dense.orthonormal(rows, [1.0] * len(rows))
+        x = dense.fitted(found, [right[:, i] for i in range(G.shape[1])])
     return np.stack([np.broadcast_to(entry, (len(G),)) for entry in x], axis=1)

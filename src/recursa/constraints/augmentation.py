@@ -10,22 +10,37 @@ between the link and the base, and A is the sum of ``eps inv(D) eps*`` over join
 one product at every joint that both pass. ``G a_free + gamma`` is how the errors of the constraints would accelerate
 in the free motion, which the accelerations of links tell; no bias is formed. With the multipliers, what they do at the
 joints is added to the innovations, and the last sweep of forward dynamics is done with the sum.
+
+Rows that may be nearly dependent are first made orthogonal in small blocks, as rows (``row_blocks.py``); the Delassus
+matrix is that of the orthogonal rows, and its multipliers "along" are those that drive the joints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from recursa.constraints.ends import Numbers
+from recursa.constraints.row_blocks import (
+    Turns,
+    joined,
+    may_depend,
+    pair,
+    rounds,
+    row_blocks,
+    row_weights,
+    turn,
+    turn_buffers,
+    turning,
+)
 from recursa.constraints.rows import Felt, Pull, Response, marking, row_bodies, row_buffers, wrench_steps
 from recursa.dynamics.articulated import Elimination
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.small_systems import Ranked, factored, shortest, solve_ranked
+from recursa.spatial.small_systems import Ranked, factored, is_zero, null_vectors, shortest, solve_ranked
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Step, Sweep, tip_to_base
+from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, tip_to_base
 
 # ---- inward: what rows do at joints, and the Delassus matrix ---------------------------------------------------------
 
@@ -35,9 +50,9 @@ def places(count: int) -> dict[tuple[int, int], int]:
     return {pair: at for at, pair in enumerate((i, j) for i in range(count) for j in range(i, count))}
 
 
-def passing(count: int, unit_length: float, *, in_root: bool = False) -> Step:
+def passing(model: Model, unit_length: float, *, in_root: bool = False) -> Step:
     """All rows that are felt at a body, past its joint; in root axes nothing is carried from body to body."""
-    where = places(count)
+    count, blocks = model.ncon, row_blocks(model)
 
     @divides_by_hinges
     def passed(
@@ -47,10 +62,10 @@ def passing(count: int, unit_length: float, *, in_root: bool = False) -> Step:
         felt: Felt,
         pull: tuple[Pull, ...],
         *steps: Transform,
-    ) -> tuple[tuple[Response, ...], Numbers, Numbers, Felt]:
+    ) -> tuple[tuple[Response, ...], Numbers, Felt]:
         pulled = dict(pull)
         responses, onward = list[Response](), dict[int, Force]()
-        for row in rows:
+        for row in joined(rows, blocks):
             w, torque = felt.forces[row], pulled.get(row, (0.0,) * len(done))
             eps, nu = list[Scalar](), list[Scalar]()
             for (column, u, inverse_d), t in zip(done, torque, strict=True):
@@ -61,26 +76,31 @@ def passing(count: int, unit_length: float, *, in_root: bool = False) -> Step:
             for step in steps:
                 w = step.force(w)
             onward[row] = w
-        entries: list[Scalar] = [0.0] * len(where)
-        for k, (i, eps_i, _) in enumerate(responses):
-            for j, _, nu_j in responses[k:]:
-                entries[where[i, j]] = _dot(eps_i, nu_j)
         yielding: Scalar = 0.0
         for turns, one in zip(joint.kind.angular, done, strict=True):
             yielding = yielding + one.inverse_d * (unit_length * unit_length if turns else 1.0)
-        return tuple(responses), Numbers(tuple(entries)), Numbers((yielding,)), Felt.of(count, onward)
+        return tuple(responses), Numbers((yielding,)), Felt.of(count, onward)
 
     return Step(
         passed,
         ("joint", "rows here", "elimination", "felt", "pull", *(() if in_root else ("X",))),
-        ("responses", "delassus@robot", "yielding@robot", "felt@parent"),
-        "eps = H psi w, A += eps inv(D) eps*                              (46)",
+        ("responses", "yielding@robot", "felt@parent"),
+        "eps = H psi w                                                    (46)",
     )
 
 
-def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
-    first, *others = (a * b for a, b in zip(x, y, strict=True))
-    return sum(others, start=first)
+def adding(count: int) -> Step:
+    """What a joint adds to the Delassus matrix."""
+    where = places(count)
+
+    def added(responses: tuple[Response, ...]) -> Numbers:
+        entries: list[Scalar] = [0.0] * len(where)
+        for k, one in enumerate(responses):
+            for other in responses[k:]:
+                entries[where[min(one.row, other.row), max(one.row, other.row)]] = pair(one, other)
+        return Numbers(tuple(entries))
+
+    return Step(added, ("responses",), ("delassus@robot",), "A += eps inv(D) eps*")
 
 
 # ---- the small system ------------------------------------------------------------------------------------------------
@@ -98,26 +118,48 @@ def delassus_factors(model: Model, unit_length: float, delassus: Numbers, yieldi
     A row is as good as zero where it is rounding of what the joints yield altogether: turning by their summed
     compliances, moving by these at the robot's own length.
     """
-    (scale,) = yielding.entries
-    turning = scale * (1.0 / (unit_length * unit_length))
-    least = [turning if unit == "r" else scale for of in model.equations for unit in of.units]
-    return factored(matrix(model.ncon, delassus.entries), least)
+    A, weights = matrix(model.ncon, delassus.entries), row_weights(model, unit_length)
+    return factored(A, yielding.entries[0], weights, exchange=may_depend(model))
+
+
+def decided(model: Model) -> tuple[tuple[str, ...], Callable[..., Turns]]:
+    """What a step reads to know how rows were made orthogonal, and how it gets that."""
+    blocks = row_blocks(model)
+    reads = tuple(f"{turn(k)}@robot" for k in range(rounds(blocks)))
+    return reads, lambda *numbers: Turns(blocks, [one.entries for one in numbers])
 
 
 def solving(model: Model, unit_length: float, *, least: bool = False) -> Step:
-    """The multipliers; ``least``: the shortest of them, where there are several."""
+    """The multipliers, of the orthogonal rows and of the rows; ``least``: the shortest of the latter."""
+    reads, turns_of = decided(model)
 
-    def multipliers(delassus: Numbers, yielding: Numbers, demand: Numbers) -> Numbers:
-        factors = delassus_factors(model, unit_length, delassus, yielding)
-        found = solve_ranked(factors, [-x for x in demand.entries])
-        return Numbers(tuple(shortest(factors, found) if least else found))
+    def multipliers(
+        delassus: Numbers, yielding: Numbers, demand: Numbers, *numbers: Numbers
+    ) -> tuple[Numbers, Numbers]:
+        turns, factors = turns_of(*numbers), delassus_factors(model, unit_length, delassus, yielding)
+        along = solve_ranked(factors, turns.forward([-x for x in demand.entries]))
+        found = turns.back(along)
+        if least:
+            found = shortest(found, _effortless(factors, turns))
+        return Numbers(tuple(along)), Numbers(tuple(found))
 
     return Step(
         multipliers,
-        ("delassus@robot", "yielding@robot", "demand@robot"),
-        ("lambda@robot",),
+        ("delassus@robot", "yielding@robot", "demand@robot", *reads),
+        ("along@robot", "lambda@robot"),
         "A lambda = -(G a + gamma)",
     )
+
+
+def _effortless(factors: Ranked, turns: Turns) -> list[list[Scalar]]:
+    """Multipliers of the rows that do nothing, as vectors that span them.
+
+    A row that is nothing at all does nothing by itself, and has no multiplier anyway.
+    """
+    gone = (k for k in range(factors.size) if k not in set(factors.live))
+    units = ([1.0 if i == k else 0.0 for i in range(factors.size)] for k in gone)
+    vectors = (turns.back(vector) for vector in (*null_vectors(factors), *units))
+    return [vector for vector in vectors if sum(not is_zero(x) for x in vector) > 1]
 
 
 def driven(nu: Sequence[Scalar], responses: tuple[Response, ...], multipliers: Numbers) -> tuple[Scalar, ...]:
@@ -129,7 +171,7 @@ def driven(nu: Sequence[Scalar], responses: tuple[Response, ...], multipliers: N
     return tuple(total)
 
 
-DRIVEN = Step(driven, ("nu", "responses", "lambda@robot"), ("nu",), "nu += inv(D) eps lambda")
+DRIVEN = Step(driven, ("nu", "responses", "along@robot"), ("nu",), "nu += inv(D) eps lambda")
 
 
 def constraint_buffers(model: Model) -> tuple[Buffer, ...]:
@@ -141,14 +183,19 @@ def constraint_buffers(model: Model) -> tuple[Buffer, ...]:
         Buffer("yielding", Numbers.zero(1)),
         Buffer("demand", Numbers.zero(count)),
         Buffer("lambda", Numbers.zero(count)),
+        Buffer("along", Numbers.zero(count)),
+        *turn_buffers(model),
     )
 
 
-def inward(model: Model, unit_length: float, *, in_root: bool = False) -> tuple[Sweep, ...]:
-    """From the rows at the ends to the Delassus matrix."""
-    bodies = row_bodies(model)
+def inward(model: Model, unit_length: float, *, in_root: bool = False, orthogonal: bool = True) -> tuple[Sweep, ...]:
+    """From the rows at the ends to the Delassus matrix, of rows made orthogonal in blocks or of the rows themselves."""
+    bodies, add = row_bodies(model), adding(model.ncon)
+    turns = tuple(turning(model, unit_length)) if orthogonal else ()
     return (
         *marking(model),
         *wrench_steps(model, in_root=in_root),
-        tip_to_base(passing(model.ncon, unit_length, in_root=in_root), only=bodies),
+        tip_to_base(passing(model, unit_length, in_root=in_root), *(() if turns else (add,)), only=bodies),
+        *turns,
+        *((base_to_tip(add, only=bodies),) if turns else ()),
     )

@@ -2,7 +2,8 @@
 
 ``mass a + bias = S tau + G* lambda + residual``: only what the constraints do not carry has to be driven. With P the
 projection onto speeds that they allow, ``P S tau = P T`` with T the torques of the tree; of several tau the shortest,
-and where none will do, the one that leaves the shortest residual ``P (T - S tau)``.
+and where none will do, the one that leaves the shortest residual. The residual is what the equations of motion leave
+with the torques and the constraint forces that were found, ``mass a + bias - S tau - G* lambda``.
 """
 
 from __future__ import annotations
@@ -13,27 +14,10 @@ from typing import Any
 import numpy as np
 
 from recursa.constraints import dense
-from recursa.constraints.quantities import CONSTRAINT_JACOBIAN, constrained
+from recursa.constraints.quantities import CONSTRAINT_JACOBIAN, constrained, orthonormal_rows
 from recursa.errors import StateError
 from recursa.model.model import Model
-from recursa.spatial.small_systems import factored, shortest, solve_ranked
 from recursa.sweeps.batching import Array
-
-
-class Balanced(np.ndarray[Any, Any]):
-    """Torques (..., nv) with ``residual`` (..., nv): generalised forces that neither they nor constraints supply."""
-
-    residual: Array = None  # type: ignore[assignment]  # of what is computed from it, which has none
-
-    @staticmethod
-    def of(tau: Array, residual: Array) -> Balanced:
-        """Both together."""
-        made = tau.view(Balanced)
-        made.residual = residual
-        return made
-
-    def __array_wrap__(self, array: Array, context: Any = None, return_scalar: bool = False) -> Any:
-        return array[()] if return_scalar else np.asarray(array)
 
 
 def driven_speeds(model: Model, actuated: Collection[str]) -> list[int]:
@@ -49,27 +33,24 @@ def driven_speeds(model: Model, actuated: Collection[str]) -> list[int]:
     return sorted(set(found))
 
 
-def balanced(model: Model, actuated: tuple[str, ...], torques: Any, others: Any, *, q: Any, **more: Any) -> Balanced:
-    """The torques; ``torques(others, q=..., ...)`` are those of the tree."""
+def balanced(model: Model, actuated: tuple[str, ...], torques: Any, others: Any, *, q: Any, **more: Any) -> Array:
+    """The torques and the residual (..., 2, nv); ``torques(others, q=..., ...)`` are the torques of the tree."""
     places = driven_speeds(model, actuated)
     whole = np.asarray(torques(others, q=q, **more))
     columns = [whole[..., k] for k in range(model.nv)]
-    rows: list[list[Array]] = []
-    scales: list[float] = []
-    if constrained(model):
-        G = others(CONSTRAINT_JACOBIAN, q=q)
-        rows = [[G[..., i, j] for j in range(model.nv)] for i in range(model.ncon)]
-        scales = dense.row_scales([unit for one in model.equations for unit in one.units], model.unit_length)
-    held = dense.orthonormal(rows, scales)
-    free = dense.left_free(held, columns)
+    G = others(CONSTRAINT_JACOBIAN, q=q) if constrained(model) else np.zeros((0, model.nv), whole.dtype)
+    rows = [[G[..., i, j] for j in range(model.nv)] for i in range(G.shape[-2])]
+    held = orthonormal_rows(model, rows)
+    dtype = np.result_type(whole, G)
     units = [[1.0 if k == place else 0.0 for k in range(model.nv)] for place in places]
-    driving = [dense.left_free(held, unit) for unit in units]  # P S, column by column
-    system = [[dense.dot(one, other) for other in driving] for one in driving]
-    factors = factored(system, [1.0] * len(system))
-    found = shortest(factors, solve_ranked(factors, [dense.dot(one, free) for one in driving])) if places else []
-    left = dense.combined(driving, found, model.nv)
-    tau = np.zeros(whole.shape, whole.dtype)
+    driving = [dense.left_free(held, unit) for unit in units]  # rows of S* P
+    chosen = dense.orthonormal(driving, [1.0] * len(driving))
+    found = dense.reactions(chosen, dense.left_free(held, columns))
+    tau = np.zeros(whole.shape, dtype)
     for place, value in zip(places, found, strict=True):
         tau[..., place] = value
-    residual = np.stack([np.broadcast_to(x - y, whole.shape[:-1]) for x, y in zip(free, left, strict=True)], axis=-1)
-    return Balanced.of(tau, residual)
+    missing = whole - tau
+    forces = dense.reactions(held, [missing[..., k] for k in range(model.nv)])
+    for row, force in enumerate(forces):
+        missing = missing - G[..., row, :] * np.asarray(force)[..., None]
+    return np.stack([tau, missing], axis=-2).astype(dtype, copy=False)

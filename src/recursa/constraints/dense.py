@@ -1,13 +1,10 @@
 """Constrained motion from matrices: the mass matrix, the bias, G and gamma, on any scalars.
 
-Both classical ways, for any rank of G and joints that may be tied:
+Projection works for any rank of G, for joints that are tied and for links without mass. Accelerations are split into
+what the constraints demand and what they leave free. Rows of G are made orthonormal, the largest remaining one first,
+``G = L Q``; with ``P = I - Q* Q`` and ``a = Q* y + x``, ``L y = -gamma``,
 
-- projection: accelerations are split into what the constraints demand and what they leave free. Rows of G are made
-  orthonormal one after the other, ``G = L Q``; with ``P = I - Q* Q`` and ``a = Q* y + x``, ``L y = -gamma``,
-
-      (P mass P + Q* Q) x = P (T - bias - mass Q* y),        x = P x.
-
-- augmentation: ``A lambda = -(G a_free + gamma)`` with ``A = G inv(mass) G*``.
+    (P mass P + Q* Q) x = P (T - bias - mass Q* y),        x = P x.
 """
 
 from __future__ import annotations
@@ -16,67 +13,163 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from recursa.spatial.scalars import Scalar, reciprocal, sqrt, where
-from recursa.spatial.small_systems import Ranked, factored, solve_positive, unless_rounding
+from recursa.spatial.small_systems import (
+    exchanged,
+    is_zero,
+    largest_first,
+    real_part,
+    solve_positive,
+    unless_rounding,
+)
 
 Row = Sequence[Scalar]
 Matrix = Sequence[Sequence[Scalar]]
 
 
 class Orthonormal(NamedTuple):
-    """Orthonormal rows Q that span those of G: ``G = L Q``; rows that depend on those before are zero."""
+    """Orthonormal rows Q that span those of G: ``G = L Q`` with the rows of G in the order in which they were taken.
 
-    rows: list[list[Scalar]]  # Q
-    lower: list[list[Scalar]]  # L, row k up to its diagonal; there 1 where Q has a zero row
-    independent: list[Scalar]  # 1 or 0
+    - ``shape``: that of G. ``live``: the rows of G that are not zero for structural reasons; only these have rows in
+      what follows.
+    - ``exchanges``: for every step the flags with which its row was exchanged.
+    - ``rows``: Q, at most as many as G has columns; zero where a row of G depends on those taken before it.
+    - ``lower``: L, row k up to its diagonal; there 1 where Q has a zero row.
+    - ``independent``: 1 or 0 for every row of Q.
+    """
+
+    shape: tuple[int, int]
+    live: list[int]
+    exchanges: list[list[Scalar]]
+    rows: list[list[Scalar]]
+    lower: list[list[Scalar]]
+    independent: list[Scalar]
+
+    def taken(self, right: Row) -> list[Scalar]:
+        """One entry for every row of G, in the order in which rows were taken."""
+        entries = [right[k] for k in self.live]
+        for k, flags in enumerate(self.exchanges):
+            entries[k:] = exchanged(flags, entries[k:])
+        return entries
+
+    def given(self, entries: Row) -> list[Scalar]:
+        """The inverse of :meth:`taken`; zero at rows that are not live."""
+        entries = list(entries)
+        for k, flags in reversed(list(enumerate(self.exchanges))):
+            entries[k:] = exchanged(flags, entries[k:])
+        result: list[Scalar] = [0.0] * self.shape[0]
+        for k, entry in zip(self.live, entries, strict=True):
+            result[k] = entry
+        return result
 
 
-def orthonormal(G: Matrix, scales: Sequence[float]) -> Orthonormal:
-    """Gram and Schmidt, each row twice.
+def orthonormal(G: Matrix, scales: Sequence[float], tolerance: float | None = None) -> Orthonormal:
+    """Gram and Schmidt with exchange of rows: in every step the largest remaining row is taken.
 
-    A row depends on those before if what is left of it could be rounding, of itself or of ``scales``, its usual size.
+    ``scales`` are the usual sizes of the rows, which make rows in different units comparable. A row depends on those
+    before it where what is left of it could be rounding of a row of the usual size, or of the largest one. Rows with
+    less than ``tolerance`` of these sizes count as dependent, too.
 
     >>> orthonormal([[2.0, 0.0], [4.0, 0.0], [0.0, 3.0]], [1.0, 1.0, 1.0]).independent
-    [1.0, 0.0, 1.0]
+    [1.0, 1.0]
     """
-    rows, lower, independent = list[list[Scalar]](), list[list[Scalar]](), list[Scalar]()
-    for own, scale in zip(G, scales, strict=True):
-        left, taken = list(own), [0.0] * len(rows)
-        for _ in range(2):
-            for j, q in enumerate(rows):
-                along = dot(q, left)
-                left = [x - along * y for x, y in zip(left, q, strict=True)]
-                taken[j] = taken[j] + along
-        length = sqrt(dot(left, left))
-        sizes = sqrt(dot(own, own)), scale
-        there = unless_rounding(unless_rounding(length, sizes[0]), sizes[1]) > 0.0
+    live = [k for k, row in enumerate(G) if not all(is_zero(x) for x in row)]
+    shape = len(G), len(G[0]) if G else 0
+    left = [list(G[k]) for k in live]
+    weights: list[Scalar] = [1.0 / scales[k] for k in live]
+    lower: list[list[Scalar]] = [[] for _ in live]
+    exchanges, rows, independent = list[list[Scalar]](), list[list[Scalar]](), list[Scalar]()
+    largest: Scalar = 0.0
+    for k in range(min(len(live), shape[1])):
+        keys = [real_part(dot(row, row)) * (w * w) for row, w in zip(left[k:], weights[k:], strict=True)]
+        flags = largest_first(keys)
+        exchanges.append(flags)
+        _exchange_rows(flags, left, k)
+        _exchange_rows(flags, lower, k)
+        weights[k:] = exchanged(flags, weights[k:])
+        own = left[k]
+        for j, q in enumerate(rows):  # once more: what rounding has left along the rows before
+            along = dot(q, own)
+            own = [x - along * y for x, y in zip(own, q, strict=True)]
+            lower[k][j] = lower[k][j] + along
+        length = sqrt(dot(own, own))
+        relative = length * weights[k]
+        largest = relative if k == 0 else largest
+        there = _significant(relative, largest, tolerance)
         divisor = where(there, length, 1.0)
         factor = where(there, reciprocal(divisor), 0.0)
-        rows.append([x * factor for x in left])
-        lower.append([*taken, divisor])
+        q = [x * factor for x in own]
+        rows.append(q)
+        lower[k].append(divisor)
         independent.append(where(there, 1.0, 0.0))
-    return Orthonormal(rows, lower, independent)
+        for i in range(k + 1, len(live)):
+            along = dot(q, left[i])
+            left[i] = [x - along * y for x, y in zip(left[i], q, strict=True)]
+            lower[i].append(along)
+    return Orthonormal(shape, live, exchanges, rows, lower, independent)
+
+
+def _exchange_rows(flags: Row, matrix: list[list[Scalar]], k: int) -> None:
+    columns = [exchanged(flags, column) for column in zip(*matrix[k:], strict=True)]
+    if columns:
+        matrix[k:] = [list(row) for row in zip(*columns, strict=True)]
+
+
+def _significant(length: Scalar, largest: Scalar, tolerance: float | None) -> Scalar:
+    """Whether a length, in units of the usual one, is clearly more than rounding."""
+    clear = real_part(unless_rounding(unless_rounding(length, 1.0), largest))
+    if tolerance is None:
+        return clear > 0.0
+    return where(clear > tolerance, clear, 0.0) > tolerance * real_part(largest)
 
 
 def demanded(of: Orthonormal, right: Row) -> list[Scalar]:
-    """The shortest a with ``G a = b``, as far as there is one: equations that depend on those before are not asked."""
+    """The shortest a with ``G a = b``, as far as there is one: dependent equations are not asked."""
     y = list[Scalar]()
-    for row, b, there in zip(of.lower, right, of.independent, strict=True):
+    for row, b, there in zip(of.lower, of.taken(right), of.independent, strict=False):
         rest = b
         for x, factor in zip(y, row, strict=False):
             rest = rest - factor * x
         y.append(there * (rest / row[-1]))
-    return combined(of.rows, y, len(of.rows[0]) if of.rows else 0)
+    return combined(of.rows, y, of.shape[1])
 
 
 def fitted(of: Orthonormal, right: Row) -> list[Scalar]:
     """The shortest a of all that make ``G a - b`` smallest: ``L y`` is fitted to b, ``a = Q* y``."""
-    size = len(of.rows)
-    columns = [[of.lower[i][k] * of.independent[k] if i >= k else 0.0 for i in range(size)] for k in range(size)]
-    system = [[dot(columns[k], columns[j]) for j in range(size)] for k in range(size)]
-    for k in range(size):
-        system[k][k] = system[k][k] + (1.0 - of.independent[k])
-    y = solve_positive(system, [dot(column, right) for column in columns])
-    return combined(of.rows, y, len(of.rows[0]) if of.rows else 0)
+    columns, taken = _columns_of_lower(of), of.taken(right)
+    y = solve_positive(_products(of, columns), [dot(column, taken) for column in columns])
+    return combined(of.rows, y, of.shape[1])
+
+
+def reactions(of: Orthonormal, forces: Row) -> list[Scalar]:
+    """The shortest lambda with ``G* lambda = f``, f as far as rows of G reach: ``L* lambda = Q f``."""
+    columns = _columns_of_lower(of)
+    y = solve_positive(_products(of, columns), [dot(q, forces) for q in of.rows])
+    return of.given(combined(columns, y, len(of.live)))
+
+
+def multipliers(of: Orthonormal, along: Row) -> list[Scalar]:
+    """Some lambda with ``G* lambda = Q* z``: ``L* lambda = z``, zero for dependent rows."""
+    x = [z * there for z, there in zip(along, of.independent, strict=True)]
+    for k in reversed(range(len(x))):
+        for i in range(k + 1, len(x)):
+            x[k] = x[k] - of.lower[i][k] * x[i]
+        x[k] = of.independent[k] * (x[k] / of.lower[k][k])
+    return of.given([*x, *[0.0] * (len(of.live) - len(x))])
+
+
+def _columns_of_lower(of: Orthonormal) -> Matrix:
+    """Columns of L, zero for dependent rows."""
+    return [
+        [row[k] * there if i >= k else 0.0 for i, row in enumerate(of.lower)] for k, there in enumerate(of.independent)
+    ]
+
+
+def _products(of: Orthonormal, columns: Matrix) -> Matrix:
+    """``L* L``, with 1 on its diagonal for dependent rows."""
+    products = [[dot(one, other) for other in columns] for one in columns]
+    for k, there in enumerate(of.independent):
+        products[k][k] = products[k][k] + (1.0 - there)
+    return products
 
 
 def left_free(of: Orthonormal, vector: Row) -> list[Scalar]:
@@ -96,25 +189,6 @@ def by_projection(mass: Matrix, moments: Row, of: Orthonormal, gamma: Row) -> li
     system = [[both[i][j] + held[i][j] for j in range(size)] for i in range(size)]
     free = solve_positive(system, left_free(of, rest))
     return [a + x for a, x in zip(demand, free, strict=True)]
-
-
-class Augmented(NamedTuple):
-    """``inv(mass) G*`` by rows, ``A = G inv(mass) G*`` and its factors."""
-
-    responses: list[list[Scalar]]
-    delassus: list[list[Scalar]]
-    factors: Ranked
-
-
-def augmented(mass: Matrix, G: Matrix, scales: Sequence[float]) -> Augmented:
-    """What the augmentation method needs of matrices."""
-    responses = [solve_positive(mass, row) for row in G]
-    delassus = [[dot(row, other) for other in responses] for row in G]
-    yielding: Scalar = 0.0
-    for k, row in enumerate(mass):
-        yielding = yielding + reciprocal(row[k])
-    least = [yielding * (scale * scale) for scale in scales]
-    return Augmented(responses, delassus, factored(delassus, least))
 
 
 def dot(x: Row, y: Row) -> Scalar:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from recursa.constraints.augmentation import DRIVEN, constraint_buffers, delassus_factors, inward
+from recursa.constraints.augmentation import DRIVEN, constraint_buffers, decided, delassus_factors, inward, solving
 from recursa.constraints.derivatives import at_closings, changes
 from recursa.constraints.ends import ROOT, Numbers, put_down_ends_in_root, read_ends
 from recursa.constraints.rows import demand_steps, row_bodies, wrenches_on_link
@@ -21,10 +21,10 @@ from recursa.dynamics.inverse import pushed
 from recursa.model.equations import NO_LINK, Closing
 from recursa.model.model import WORLD, Model
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.small_systems import Ranked, solve_ranked
+from recursa.spatial.small_systems import solve_ranked
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, from_each_inward, tip_to_base
+from recursa.sweeps import Plan, Step, Sweep, Values, base_to_tip, each_link, from_each_inward, tip_to_base
 from recursa.walks.derivatives import AT_BODIES, DERIVATIVE_BUFFERS, OUTWARD_SUMS, PAIR_DERIVATIVES, state_entries
 from recursa.walks.forward_derivatives import ACCELERATIONS, BIAS, FORWARD_BUFFERS, INNOVATIONS
 from recursa.walks.mass_matrix_inverse import (
@@ -51,30 +51,6 @@ def has_common_axes(model: Model) -> bool:
 
 
 # ---- multipliers -----------------------------------------------------------------------------------------------------
-
-
-def _solving(model: Model, unit_length: float) -> Step:
-    """The multipliers, and the factors that they come from."""
-
-    def multipliers(delassus: Numbers, yielding: Numbers, demand: Numbers) -> tuple[Numbers, Numbers]:
-        factors = delassus_factors(model, unit_length, delassus, yielding)
-        found = solve_ranked(factors, [-x for x in demand.entries])
-        unit = (x for k, row in enumerate(factors.unit) for x in row[k + 1 :])
-        return Numbers(tuple(found)), Numbers((*factors.inverse_d, *unit))
-
-    return Step(
-        multipliers,
-        ("delassus@robot", "yielding@robot", "demand@robot"),
-        ("lambda@robot", "factors@robot"),
-        "A = L D L*, A lambda = -(G a + gamma)",
-    )
-
-
-def _kept_factors(count: int, numbers: Sequence[Scalar]) -> Ranked:
-    """What :func:`_solving` put down, as far as solving needs it."""
-    left = iter(numbers[count:])
-    unit = [[next(left) if i > k else 0.0 for i in range(count)] for k in range(count)]
-    return Ranked(unit, list(numbers[:count]), [], [])
 
 
 def _reactions(model: Model) -> Iterator[Sweep]:
@@ -113,7 +89,7 @@ def derivatives_plan(model: Model, *, wrenches: bool = False) -> Plan:
         *ends,
         *inward(model, unit_length, in_root=True),
         *demand_steps(model, told=False),
-        base_to_tip(_solving(model, unit_length), only=(0,)),
+        base_to_tip(solving(model, unit_length), only=(0,)),
         base_to_tip(DRIVEN, only=bodies),
         base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, COMPLIANCE, HINGE, *AT_BODIES),
         *again,
@@ -132,7 +108,6 @@ def derivatives_plan(model: Model, *, wrenches: bool = False) -> Plan:
         *end_buffers,
         *(one for one in then_buffers if one.name != "root"),
         *closing_buffers,
-        Buffer("factors", Numbers.zero(model.ncon * (model.ncon + 1) // 2)),
     )
     made = pushed(sweeps, "b", "f", external=EXTERNAL) if wrenches else sweeps
     return Plan("constrained_forward_dynamics_derivatives", buffers, made)
@@ -157,13 +132,16 @@ def factors(model: Model, values: Values) -> Factors:
     both = list(state_entries(model, values))
     by_q, by_v = _square(both[: n * n], n), _square(both[n * n :], n)
     by_q = [[_less(x, y) for x, y in zip(*rows, strict=True)] for rows in zip(by_q, change.forces, strict=True)]
-    pushed_by = [[_dot(row, column) for column in inverse] for row in change.rows]  # Y* = G inv(mass)
-    kept = _kept_factors(m, values.robot["factors"].entries)
-    demanded = [solve_ranked(kept, [row[i] for row in pushed_by]) for i in range(n)]  # rows of Psi = Y inv(A)
+    robot, (reads, turns_of) = values.robot, decided(model)
+    turns = turns_of(*(robot[name.removesuffix("@robot")] for name in reads))
+    kept = delassus_factors(model, model.unit_length, robot["delassus"], robot["yielding"])
+    pushed_by = [turns.forward([_dot(row, column) for row in change.rows]) for column in inverse]  # Y = inv(mass) G*
+    along = [solve_ranked(kept, row) for row in pushed_by]  # rows of Y inv(A), both of orthogonal rows
     K: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i, n):
-            K[i][j] = K[j][i] = _less(inverse[i][j], _dot(demanded[i], [row[j] for row in pushed_by]))
+            K[i][j] = K[j][i] = _less(inverse[i][j], _dot(along[i], pushed_by[j]))
+    demanded = [turns.back(row) for row in along]  # rows of Psi
     transposed = [[demanded[i][k] for i in range(n)] for k in range(m)]
     return Factors([*K, *transposed], [*by_q, *change.by_q], [*by_v, *change.by_v])
 

@@ -1,8 +1,11 @@
 """Compliance and mass in the directions that constraints leave free.
 
-With ``Y = inv(mass) G*`` and ``A = G Y``, torques move a robot with constraints by ``K = inv(mass) - Y inv(A) Y*``, and
-accelerations that the equations demand by ``Psi = Y inv(A)``. Where rows depend on others the inverse is that of the
-rows that do not, as in forward dynamics.
+Torques move a robot with constraints by K, and accelerations that the equations demand by Psi. With the rows of G made
+orthonormal, ``G = L Q``, ``Y = inv(mass) Q*`` and ``A = Q Y``, which is well conditioned,
+
+    K = inv(mass) - Y inv(A) Y*,    Psi = Y inv(A) inv(L).
+
+Where rows depend on others the inverses are those of the rows that do not, as in forward dynamics.
 """
 
 from __future__ import annotations
@@ -11,56 +14,38 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from recursa.constraints import plans
+from recursa.constraints import dense
+from recursa.constraints.jacobian import jacobian_entries, jacobian_plan
+from recursa.constraints.quantities import orthonormal_rows
 from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
 from recursa.dynamics.gathering import joint_matrix
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.small_systems import Ranked, factored, solve_ranked
+from recursa.spatial.small_systems import solve_positive
 from recursa.sweeps import Plan, Values, fuse, renamed
 
 Matrix = Sequence[Sequence[Scalar]]
 
 
 class Responses(NamedTuple):
-    """``inv(mass)`` (nv, nv), Y* and Psi*, (ncon, nv)."""
+    """K (nv, nv) and Psi* (ncon, nv)."""
 
-    inverse: Matrix
-    pushed: list[list[Scalar]]
+    compliance: list[list[Scalar]]
     demanded: list[list[Scalar]]
 
 
 def responses(model: Model, inverse: Matrix, G: Matrix) -> Responses:
     """From the inverse of the mass matrix and the rows."""
-    n, m = model.nv, model.ncon
-    Y = [[_sparse_dot(row, column) for column in inverse] for row in G]
-    delassus = [[_sparse_dot(G[i], Y[j]) if j >= i else 0.0 for j in range(m)] for i in range(m)]
-    factors = delassus_factors(model, [inverse[k][k] for k in range(n)], delassus)
-    columns = [solve_ranked(factors, [Y[k][i] for k in range(m)]) for i in range(n)]  # rows of Psi
-    return Responses(inverse, Y, [[columns[i][k] for i in range(n)] for k in range(m)])
-
-
-def delassus_factors(model: Model, diagonal: Sequence[Scalar], delassus: Matrix) -> Ranked:
-    """The Delassus matrix in factors, its rank judged against how much the joints yield altogether: ``diagonal`` is
-    that of the inverse mass matrix."""
-    yielding: Scalar = 0.0
-    length = model.unit_length
-    for joint in (x for x in model.joints if x.independent):
-        for k, turns in enumerate(joint.kind.angular):
-            at = joint.v_start + k
-            yielding = yielding + diagonal[at] * (length * length if turns else 1.0)
-    turning = yielding * (1.0 / (length * length))
-    least = [turning if unit == "r" else yielding for of in model.equations for unit in of.units]
-    return factored(delassus, least)
-
-
-def _sparse_dot(row: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
-    """Without what is zero for good."""
-    total: Scalar = 0.0
-    for x, y in zip(row, other, strict=True):
-        if not (isinstance(x, float) and x == 0.0):
-            total = total + x * y
-    return total
+    n = model.nv
+    rows = orthonormal_rows(model, G)
+    pushed = [[dense.dot(column, q) for column in inverse] for q in rows.rows]  # Y*
+    system = [[dense.dot(q, y) for y in pushed] for q in rows.rows]
+    for k, there in enumerate(rows.independent):
+        system[k][k] = system[k][k] + (1.0 - there)
+    along = [solve_positive(system, [y[i] for y in pushed]) for i in range(n)]  # rows of Y inv(A)
+    K = [[inverse[i][j] - dense.dot(along[i], [y[j] for y in pushed]) for j in range(n)] for i in range(n)]
+    demanded = [dense.multipliers(rows, one) for one in along]  # rows of Psi
+    return Responses(K, [[demanded[i][k] for i in range(n)] for k in range(model.ncon)])
 
 
 _INVERSE = renamed(MASS_MATRIX_INVERSE_PLAN, {"responses": "unit responses"})
@@ -68,14 +53,14 @@ _INVERSE = renamed(MASS_MATRIX_INVERSE_PLAN, {"responses": "unit responses"})
 
 def responses_plan(model: Model) -> Plan:
     """The inverse of the mass matrix, and G."""
-    return fuse(_INVERSE, plans.jacobian_plan(model), name="constrained responses")
+    return fuse(_INVERSE, jacobian_plan(model), name="constrained responses")
 
 
 def responses_of(model: Model, values: Values) -> Responses:
     """From the values of that."""
     nv = model.nv
     entries = list(joint_matrix(model, values.lists.get("rows", []), symmetric=True))
-    flat = list(plans.jacobian_entries(model, values))
+    flat = list(jacobian_entries(model, values))
     inverse = [entries[k * nv : k * nv + nv] for k in range(nv)]
     return responses(model, inverse, [flat[k * nv : k * nv + nv] for k in range(model.ncon)])
 

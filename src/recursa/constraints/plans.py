@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from recursa.constraints import augmentation, closing
 from recursa.constraints.augmentation import DRIVEN, constraint_buffers, inward, solving
 from recursa.constraints.ends import ACCELERATION, PLACED, POSE, TWIST, Numbers, ends_of, put_down_ends, read_ends
+from recursa.constraints.jacobian import LINK_POSES, posed, rows_inward
 from recursa.constraints.rows import (
     NOTHING_PULLS,
-    Felt,
-    Pull,
-    Response,
     demand_steps,
-    marking,
     row_bodies,
     row_buffers,
     slope,
@@ -40,17 +37,11 @@ from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.equations import NO_LINK, Closing, Relating, Telling
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, tip_to_base
 
-_LINK_POSES = Buffer("L", IDENTITY_TRANSFORM)
 _ONCE = (0,)  # where what is done once for the robot is done
-
-
-def _posed(model: Model, *steps: Step) -> Sweep:
-    """Poses of the bodies that ends are on, with further steps there."""
-    return base_to_tip(PLACED, *steps, only=row_bodies(model))
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
@@ -59,8 +50,8 @@ def _posed(model: Model, *steps: Step) -> Sweep:
 def error_plan(model: Model) -> Plan:
     """How far every constraint is from being kept."""
     ends, buffers = put_down_ends(model, POSE)
-    sweeps = (base_to_tip(RELATIVE), _posed(model), *ends, *_error_steps(model))
-    own = (_LINK_POSES, *buffers, Buffer("error", Numbers.zero(model.ncon)))
+    sweeps = (base_to_tip(RELATIVE), posed(model), *ends, *_error_steps(model))
+    own = (LINK_POSES, *buffers, Buffer("error", Numbers.zero(model.ncon)))
     return Plan("constraint_error", (*kinematics.BUFFERS, *own), sweeps)
 
 
@@ -103,62 +94,11 @@ def errors_of(values: Values, count: int) -> tuple[Scalar, ...]:
 # ---- rows ------------------------------------------------------------------------------------------------------------
 
 
-def rigidly_passed(
-    joint: Joint, rows: tuple[int, ...], felt: Felt, pull: tuple[Pull, ...], step: Transform
-) -> tuple[tuple[Response, ...], Felt]:
-    """What rows do at a joint of a robot whose other joints stand still: ``T + H phi w``, rows of G."""
-    pulled = dict(pull)
-    responses = []
-    for row in rows:
-        torque = pulled.get(row, (0.0,) * joint.kind.nv)
-        across = joint.project(felt.forces[row])
-        responses.append(Response(row, tuple(t + x for t, x in zip(torque, across, strict=True)), ()))
-    onward = {row: step.force(felt.forces[row]) for row in rows}
-    return tuple(responses), Felt.of(len(felt.forces), onward)
-
-
-RIGIDLY_PASSED = Step(
-    rigidly_passed,
-    ("joint", "rows here", "felt", "pull", "X"),
-    ("responses", "felt@parent"),
-    "G = T + H phi w",
-)
-
-
-def jacobian_plan(model: Model) -> Plan:
-    """Rows of G at the joints."""
-    ends, buffers = put_down_ends(model, POSE)
-    sweeps = (base_to_tip(RELATIVE), _posed(model), *ends, *_rows_inward(model))
-    own = (_LINK_POSES, *buffers, *row_buffers(model.ncon))
-    return Plan("constraint_jacobian", (*kinematics.BUFFERS, *own), sweeps)
-
-
-def _rows_inward(model: Model) -> tuple[Sweep, ...]:
-    bodies = row_bodies(model)
-    return (
-        *marking(model),
-        *wrench_steps(model),
-        tip_to_base(RIGIDLY_PASSED, only=bodies),
-    )
-
-
-def jacobian_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    """G row by row; what a tied joint does counts for its source."""
-    rows: list[list[Scalar]] = [[0.0] * model.nv for _ in range(model.ncon)]
-    for joint, responses in zip(model.joints, values.lists.get("responses", []), strict=False):
-        factor = 1.0 if joint.tie is None else joint.tie.multiplier
-        for row, eps, _ in responses:
-            for i, x in enumerate(eps):
-                own = rows[row]
-                own[joint.v_start + i] = own[joint.v_start + i] + (x if joint.tie is None else x * factor)
-    return (x for row in rows for x in row)
-
-
 def acting_rows(model: Model) -> Plan:
     """What unit forces of the equations do: "felt" at bodies, in their axes, and "pull" at joints."""
     ends, buffers = put_down_ends(model, POSE)
-    sweeps = (base_to_tip(RELATIVE, NOTHING_PULLS), _posed(model), *ends, *wrench_steps(model))
-    own = (_LINK_POSES, *buffers, *row_buffers(model.ncon))
+    sweeps = (base_to_tip(RELATIVE, NOTHING_PULLS), posed(model), *ends, *wrench_steps(model))
+    own = (LINK_POSES, *buffers, *row_buffers(model.ncon))
     return Plan("rows of constraints", (*kinematics.BUFFERS, *own), sweeps)
 
 
@@ -180,18 +120,18 @@ def _drifting(model: Model, *, told: bool) -> tuple[tuple[Sweep, ...], tuple[Buf
     ends, buffers = put_down_ends(model, ACCELERATION, "drift")
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY),
-        _posed(model, DRIFT, Step(still, ("joint",), ("qdd",), "a = 0")),
+        posed(model, DRIFT, Step(still, ("joint",), ("qdd",), "a = 0")),
         *ends,
         *demand_steps(model, told, rising=False),
     )
     own = (Buffer("drift", Motion.zero()), Buffer("qdd", ()), Buffer("demand", Numbers.zero(model.ncon)))
-    return sweeps, (*kinematics.BUFFERS, _LINK_POSES, *buffers, *own)
+    return sweeps, (*kinematics.BUFFERS, LINK_POSES, *buffers, *own)
 
 
 def equations_plan(model: Model, *, told: bool) -> Plan:
     """G and gamma together."""
     sweeps, buffers = _drifting(model, told=told)
-    return Plan("constraint_equations", (*buffers, *row_buffers(model.ncon)), (*sweeps, *_rows_inward(model)))
+    return Plan("constraint_equations", (*buffers, *row_buffers(model.ncon)), (*sweeps, *rows_inward(model)))
 
 
 def added_up(name: str) -> Callable[[Values], Iterable[Scalar]]:
@@ -202,19 +142,17 @@ def added_up(name: str) -> Callable[[Values], Iterable[Scalar]]:
 # ---- the Delassus matrix ---------------------------------------------------------------------------------------------
 
 
-def delassus_plan(model: Model, unit_length: float) -> Plan:
-    """A = G inv(mass) G*, and how much the joints yield."""
+def delassus_plan(model: Model, unit_length: float, *, orthogonal: bool = False) -> Plan:
+    """A = G inv(mass) G*, and how much the joints yield; or that of rows made orthogonal in blocks."""
     ends, buffers = put_down_ends(model, POSE)
     sweeps = (
         base_to_tip(RELATIVE),
-        _posed(model),
+        posed(model),
         tip_to_base(ELIMINATE),
         *ends,
-        *inward(model, unit_length),
+        *inward(model, unit_length, orthogonal=orthogonal),
     )
-    return Plan(
-        "constraint_delassus", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, _LINK_POSES), sweeps
-    )
+    return Plan("constraint_delassus", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, LINK_POSES), sweeps)
 
 
 def delassus_entries(model: Model, values: Values) -> Iterator[Scalar]:
@@ -254,14 +192,14 @@ def _innovations(losses: Losses) -> tuple[Sweep, Sweep]:
 
 def _forward_buffers(model: Model) -> tuple[Buffer, ...]:
     _, buffers = put_down_ends(model, ACCELERATION)
-    return *ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, _LINK_POSES, Buffer("acting", Force.zero())
+    return *ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, LINK_POSES, Buffer("acting", Force.zero())
 
 
 def _multipliers(model: Model, unit_length: float, *, told: bool, least: bool = False) -> tuple[Sweep, ...]:
     """From the innovations of the free motion to multipliers."""
     ends, _ = put_down_ends(model, ACCELERATION)
     return (
-        _posed(model, ACCELERATIONS),
+        posed(model, ACCELERATIONS),
         *ends,
         *inward(model, unit_length),
         *demand_steps(model, told),
@@ -293,14 +231,14 @@ def acting_plan(model: Model) -> Plan:
     ends, buffers = put_down_ends(model, POSE)
     sweeps = (
         base_to_tip(RELATIVE),
-        _posed(model),
+        posed(model),
         *ends,
         base_to_tip(
             Step(lambda given: Numbers(tuple(given)), ("multipliers",), ("lambda@robot",), "lambda"), only=_ONCE
         ),
         *_acting_steps(model),
     )
-    own = (_LINK_POSES, *buffers, Buffer("lambda", Numbers.zero(model.ncon)), Buffer("acting", Force.zero()))
+    own = (LINK_POSES, *buffers, Buffer("lambda", Numbers.zero(model.ncon)), Buffer("acting", Force.zero()))
     return Plan("constraint_wrenches of multipliers", (*kinematics.BUFFERS, *own), sweeps)
 
 
@@ -392,8 +330,11 @@ def unmoved(joint: Joint) -> tuple[Scalar, ...]:
     return (0.0,) * joint.kind.nv
 
 
-def impulse_plan(model: Model, unit_length: float) -> Plan:
-    """Speeds after impulses along the constraints that leave ``G v = 0``: the nearest such in the kinetic energy."""
+def impulse_plan(model: Model, unit_length: float, *, least: bool = False) -> Plan:
+    """Speeds after impulses along the constraints that leave ``G v = 0``: the nearest such in the kinetic energy.
+
+    ``least``: the impulses "lambda" are the shortest that do it.
+    """
     ends, buffers = put_down_ends(model, TWIST)
     bodies = row_bodies(model)
     sweeps = (
@@ -403,7 +344,7 @@ def impulse_plan(model: Model, unit_length: float) -> Plan:
         *ends,
         *inward(model, unit_length),
         *velocity_demand_steps(model),
-        base_to_tip(solving(model, unit_length), only=_ONCE),
+        base_to_tip(solving(model, unit_length, least=least), only=_ONCE),
         base_to_tip(DRIVEN, only=bodies),
         base_to_tip(
             Step(
@@ -414,7 +355,7 @@ def impulse_plan(model: Model, unit_length: float) -> Plan:
             )
         ),
     )
-    own = (_LINK_POSES, Buffer("jump", Motion.zero()), Buffer("after", ()))
+    own = (LINK_POSES, Buffer("jump", Motion.zero()), Buffer("after", ()))
     return Plan("project_velocity", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, *own), sweeps)
 
 
@@ -432,7 +373,7 @@ def closing_plan(model: Model, unit_length: float) -> Plan:
     bodies = row_bodies(model)
     sweeps = (
         base_to_tip(RELATIVE),
-        _posed(model),
+        posed(model),
         tip_to_base(ELIMINATE, Step(unmoved, ("joint",), ("nu",), "nu = 0")),
         *ends,
         *inward(model, unit_length),
@@ -443,7 +384,7 @@ def closing_plan(model: Model, unit_length: float) -> Plan:
             Step(closed_by, ("elimination", "nu", "X", "jump@parent"), ("after", "jump"), "x = inv(mass) G* lambda")
         ),
     )
-    own = (_LINK_POSES, Buffer("jump", Motion.zero()), Buffer("after", ()))
+    own = (LINK_POSES, Buffer("jump", Motion.zero()), Buffer("after", ()))
     return Plan("close_loops", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, *own), sweeps)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.constraints import dense, plans
+from recursa.constraints.jacobian import jacobian_entries, jacobian_plan
 from recursa.dynamics import mass_matrix
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.joint_space import vector_of
@@ -22,7 +23,7 @@ from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.small_systems import shortest, solve_ranked
+from recursa.spatial.small_systems import solve_positive
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse
 from recursa.sweeps.batching import Array
 
@@ -78,8 +79,8 @@ def _error(of: Subject, given: Names) -> Recipe:
 def _jacobian(of: Subject, given: Names) -> Recipe:
     model = of.model
     require_constraints(model)
-    gather = partial(plans.jacobian_entries, model)
-    return Recipe(plans.jacobian_plan(model), gather, (model.ncon, model.nv), MayMove.FRAMES)
+    gather = partial(jacobian_entries, model)
+    return Recipe(jacobian_plan(model), gather, (model.ncon, model.nv), MayMove.FRAMES)
 
 
 def _bias(of: Subject, given: Names) -> Recipe:
@@ -130,33 +131,30 @@ def scales_of(model: Model, unit_length: float) -> list[float]:
     return dense.row_scales([unit for one in model.equations for unit in one.units], unit_length)
 
 
-def _projected(model: Model, unit_length: float, values: Values) -> list[Scalar]:
+def orthonormal_rows(model: Model, G: dense.Matrix) -> dense.Orthonormal:
+    """Rows of G made orthonormal, with their rank judged."""
+    return dense.orthonormal(G, scales_of(model, model.unit_length))
+
+
+def _projected(model: Model, values: Values) -> list[Scalar]:
     mass, moments, G, gamma = _matrices(model, values)
-    return dense.by_projection(mass, moments, dense.orthonormal(G, scales_of(model, unit_length)), gamma)
+    return dense.by_projection(mass, moments, orthonormal_rows(model, G), gamma)
 
 
-def _projected_multipliers(model: Model, unit_length: float, values: Values) -> list[Scalar]:
+def _projected_multipliers(model: Model, values: Values) -> list[Scalar]:
     """The shortest lambda with ``G* lambda = mass a + bias - T``, a from the projection."""
     mass, moments, G, gamma = _matrices(model, values)
-    a = dense.by_projection(mass, moments, dense.orthonormal(G, scales_of(model, unit_length)), gamma)
-    missing = [x - t for x, t in zip(dense.times(mass, a), moments, strict=True)]
-    columns = [list(column) for column in zip(*G, strict=True)]
-    return dense.demanded(dense.orthonormal(columns, [unit_length] * model.nv), missing)
-
-
-def _dense_multipliers(model: Model, unit_length: float, values: Values) -> list[Scalar]:
-    mass, moments, G, gamma = _matrices(model, values)
-    found = dense.augmented(mass, G, scales_of(model, unit_length))
-    demand = [dense.dot(row, moments) + x for row, x in zip(found.responses, gamma, strict=True)]
-    return shortest(found.factors, solve_ranked(found.factors, [-x for x in demand]))
+    rows = orthonormal_rows(model, G)
+    a = dense.by_projection(mass, moments, rows, gamma)
+    return dense.reactions(rows, [x - t for x, t in zip(dense.times(mass, a), moments, strict=True)])
 
 
 def _dense_recipe(
-    of: Subject, given: Names, finish: Callable[[Model, float, Values], Iterable[Scalar]], shape: tuple[int, ...]
+    of: Subject, given: Names, finish: Callable[[Model, Values], Iterable[Scalar]], shape: tuple[int, ...]
 ) -> Recipe:
     plan = matrices_plan(of.model, wrenches="wrenches" in given, told="prescribed" in given)
     singular = left_idle if idle(of) else None
-    return Recipe(plan, partial(finish, of.model, of.model.unit_length), shape, MayMove.INERTIAS, singular=singular)
+    return Recipe(plan, partial(finish, of.model), shape, MayMove.INERTIAS, singular=singular)
 
 
 # ---- forward dynamics ------------------------------------------------------------------------------------------------
@@ -206,7 +204,7 @@ def _forces(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Co
     if by_matrices(of):
         if losses:
             return Composed(partial(_losses_first, CONSTRAINT_FORCES, losses))
-        return _dense_recipe(of, given, _projected_multipliers if idle(of) else _dense_multipliers, (model.ncon,))
+        return _dense_recipe(of, given, _projected_multipliers, (model.ncon,))
     options: dict[str, Any] = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "losses": losses}
     plan = plans.forces_plan(model, model.unit_length, **options)
     return Recipe(plan, plans.added_up("lambda"), (model.ncon,), MayMove.INERTIAS)
@@ -250,8 +248,8 @@ def _delassus(of: Subject, given: Names) -> Recipe:
     require_constraints(model)
     shape = (model.ncon, model.ncon)
     if of.tied:
-        plan = fuse(mass_matrix.MASS_MATRIX_PLAN, plans.jacobian_plan(model), name="constraint_delassus, tied")
-        return Recipe(plan, partial(_dense_delassus, model, model.unit_length), shape, MayMove.INERTIAS)
+        plan = fuse(mass_matrix.MASS_MATRIX_PLAN, jacobian_plan(model), name="constraint_delassus, tied")
+        return Recipe(plan, partial(_dense_delassus, model), shape, MayMove.INERTIAS)
     plan = plans.delassus_plan(model, model.unit_length)
     return Recipe(plan, partial(plans.delassus_entries, model), shape, MayMove.INERTIAS)
 
@@ -260,47 +258,62 @@ def mass_and_rows(model: Model, values: Values) -> tuple[list[list[Scalar]], lis
     """The mass matrix and G, from a plan that has both."""
     nv = model.nv
     entries = list(joint_matrix(model, values.lists.get("rows", []), symmetric=True))
-    flat = list(plans.jacobian_entries(model, values))
+    flat = list(jacobian_entries(model, values))
     mass = [entries[k * nv : k * nv + nv] for k in range(nv)]
     return mass, [flat[k * nv : k * nv + nv] for k in range(model.ncon)]
 
 
-def _dense_delassus(model: Model, unit_length: float, values: Values) -> Iterator[Scalar]:
-    found = dense.augmented(*mass_and_rows(model, values), scales_of(model, unit_length))
-    return (x for row in found.delassus for x in row)
+def _dense_delassus(model: Model, values: Values) -> Iterator[Scalar]:
+    return (x for row in dense_delassus(*mass_and_rows(model, values)) for x in row)
+
+
+def dense_delassus(mass: dense.Matrix, G: dense.Matrix) -> list[list[Scalar]]:
+    """``G inv(mass) G*``."""
+    responses = [solve_positive(mass, row) for row in G]
+    return [[dense.dot(row, other) for other in responses] for row in G]
 
 
 # ---- speeds ----------------------------------------------------------------------------------------------------------
 
 
 def _project_velocity(of: Subject, given: Names) -> Recipe:
+    return _speeds_recipe(of, impulses=False)
+
+
+def _impulses(of: Subject, given: Names) -> Recipe:
+    return _speeds_recipe(of, impulses=True)
+
+
+def _speeds_recipe(of: Subject, *, impulses: bool) -> Recipe:
+    """Speeds that the constraints allow, and behind them the shortest impulses that lead there."""
     model = of.model
     require_constraints(model)
+    shape = (model.nv + model.ncon if impulses else model.nv,)
     if not by_matrices(of):
-        plan = plans.impulse_plan(model, model.unit_length)
-        return Recipe(plan, vector_of(model, "after"), (model.nv,), MayMove.INERTIAS)
+        plan = plans.impulse_plan(model, model.unit_length, least=impulses)
+        gather = partial(_speeds_and_impulses, model) if impulses else vector_of(model, "after")
+        return Recipe(plan, gather, shape, MayMove.INERTIAS)
     keep = Step(as_given, ("v",), ("driving",), "the given speeds")
     given_speeds = Plan("speeds", (Buffer("driving", ()),), (base_to_tip(keep),))
-    plan = fuse(mass_matrix.MASS_MATRIX_PLAN, plans.jacobian_plan(model), given_speeds, name="project_velocity, tied")
-    finish = _projected_speeds if idle(of) else _dense_speeds
+    plan = fuse(mass_matrix.MASS_MATRIX_PLAN, jacobian_plan(model), given_speeds, name="project_velocity, tied")
     singular = left_idle if idle(of) else None
-    return Recipe(plan, partial(finish, model, model.unit_length), (model.nv,), MayMove.INERTIAS, singular=singular)
+    return Recipe(plan, partial(_projected_speeds, model, impulses), shape, MayMove.INERTIAS, singular=singular)
 
 
-def _projected_speeds(model: Model, unit_length: float, values: Values) -> list[Scalar]:
+def _speeds_and_impulses(model: Model, values: Values) -> Iterator[Scalar]:
+    return chain(joint_vector(model, values.lists.get("after", [])), values.robot["lambda"].entries)
+
+
+def _projected_speeds(model: Model, impulses: bool, values: Values) -> list[Scalar]:
     """``P (mass (x - v)) = 0`` and ``G x = 0``: momenta of the free directions stay."""
     mass, G = mass_and_rows(model, values)
     v = independent_vector(model, values.lists.get("driving", []))
-    rows = dense.orthonormal(G, scales_of(model, unit_length))
-    return dense.by_projection(mass, dense.times(mass, v), rows, [0.0] * model.ncon)
-
-
-def _dense_speeds(model: Model, unit_length: float, values: Values) -> list[Scalar]:
-    mass, G = mass_and_rows(model, values)
-    found = dense.augmented(mass, G, scales_of(model, unit_length))
-    v = independent_vector(model, values.lists.get("driving", []))
-    impulses = solve_ranked(found.factors, [-dense.dot(row, v) for row in G])
-    return [x + dx for x, dx in zip(v, dense.combined(found.responses, impulses, model.nv), strict=True)]
+    rows = orthonormal_rows(model, G)
+    after = dense.by_projection(mass, dense.times(mass, v), rows, [0.0] * model.ncon)
+    if not impulses:
+        return after
+    change = dense.times(mass, [x - y for x, y in zip(after, v, strict=True)])
+    return [*after, *dense.reactions(rows, change)]
 
 
 def independent_vector(model: Model, per_joint: Sequence[Sequence[Scalar]]) -> list[Scalar]:
@@ -316,13 +329,26 @@ _MULTIPLIERS = "N m where an equation turns, N where it moves, in the order of t
 _OPTIONAL = ("wrenches", "parameters", "prescribed")
 _READS = {"wrenches": "wrench"}
 
-CONSTRAINT_ERROR = Quantity("constraint_error", ("q",), _error, f"rad and m, {_ROWS}")
-CONSTRAINT_JACOBIAN = Quantity("constraint_jacobian", ("q",), _jacobian, f"times v: rad/s and m/s, {_ROWS}")
+CONSTRAINT_ERROR = Quantity("constraint_error", ("q",), _error, f"rad and m, {_ROWS}", on_constraints="obeys")
+CONSTRAINT_JACOBIAN = Quantity(
+    "constraint_jacobian", ("q",), _jacobian, f"times v: rad/s and m/s, {_ROWS}", on_constraints="obeys"
+)
 CONSTRAINT_BIAS = Quantity(
-    "constraint_bias", ("q", "v"), _bias, f"rad/s^2 and m/s^2, {_ROWS}", optional=("prescribed",)
+    "constraint_bias",
+    ("q", "v"),
+    _bias,
+    f"rad/s^2 and m/s^2, {_ROWS}",
+    optional=("prescribed",),
+    on_constraints="obeys",
 )
 CONSTRAINT_FORCES = Quantity(
-    "constraint_forces", ("q", "v", "tau"), _forces, _MULTIPLIERS, optional=_OPTIONAL, reads=_READS
+    "constraint_forces",
+    ("q", "v", "tau"),
+    _forces,
+    _MULTIPLIERS,
+    optional=_OPTIONAL,
+    reads=_READS,
+    on_constraints="obeys",
 )
 CONSTRAINT_WRENCHES = Quantity(
     "constraint_wrenches",
@@ -331,20 +357,35 @@ CONSTRAINT_WRENCHES = Quantity(
     "per link (moment, force) in N m and N, link axes at the link origin",
     optional=_OPTIONAL,
     reads=_READS,
+    on_constraints="obeys",
 )
 WRENCHES_OF_MULTIPLIERS = Quantity(
     "constraints.wrenches_of_multipliers",
     ("q", "multipliers"),
     _of_multipliers,
     "per link (moment, force) in N m and N, link axes at the link origin",
+    on_constraints="obeys",
 )
 CONSTRAINT_DELASSUS = Quantity(
-    "constraint_delassus", ("q",), _delassus, "times constraint forces: rad/s^2 and m/s^2", optional=("parameters",)
+    "constraint_delassus",
+    ("q",),
+    _delassus,
+    "times constraint forces: rad/s^2 and m/s^2",
+    optional=("parameters",),
+    on_constraints="obeys",
 )
 PROJECT_VELOCITY = Quantity(
     "project_velocity",
     ("q", "v"),
     _project_velocity,
     "rad/s for rotations, m/s for translations; places as in v",
+    optional=("parameters",),
+    on_constraints="obeys",
+)
+IMPULSES = Quantity(
+    "constraints.impulses",
+    ("q", "v"),
+    _impulses,
+    "speeds as in v, then impulses: N m s where an equation turns, N s where it moves, in the order of the constraints",
     optional=("parameters",),
 )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from recursa.constraints import closing
 from recursa.constraints.ends import End, Numbers, read_ends
-from recursa.model.equations import NO_LINK, Closing, Relating, Telling
+from recursa.model.equations import NO_LINK, Closing, Equation, Relating, Telling
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.transform import Transform
@@ -190,15 +190,20 @@ def _telling_demand(count: int, of: Telling, told: tuple[str, ...], acceleration
 # ---- which bodies feel them ------------------------------------------------------------------------------------------
 
 
+def bodies_of(model: Model, of: Equation) -> set[int]:
+    """The bodies at which the rows of one constraint are felt."""
+    if isinstance(of, Closing):
+        ends = {model.links[link].body for link in of.links if link != NO_LINK} - {WORLD}
+    else:
+        ends = {number for number, _ in of.terms} if isinstance(of, Relating) else {of.joint}
+    return {body for end in ends for body in model.support(end)}
+
+
 def rows_at(model: Model) -> dict[int, tuple[int, ...]]:
     """The rows that are felt at each body, by number, where there are any."""
     found: dict[int, set[int]] = {}
     for of in model.equations:
-        if isinstance(of, Closing):
-            ends = {model.links[link].body for link in of.links if link != NO_LINK} - {WORLD}
-        else:
-            ends = {number for number, _ in of.terms} if isinstance(of, Relating) else {of.joint}
-        for body in (k for end in ends for k in model.support(end)):
+        for body in bodies_of(model, of):
             found.setdefault(body, set()).update(range(of.start, of.start + len(of.units)))
     return {body: tuple(sorted(found[body])) for body in sorted(found)}
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, X, added, parts_of
 from recursa.control.inputs import desired, gain, numbers, per_freedom
-from recursa.control.law import Law
+from recursa.control.law import TREES_ONLY, Law
 from recursa.control.tracking import TRACKING, deviation
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.reference import ADAPTATION, REFERENCE_DYNAMICS, pseudo_inertia
@@ -65,6 +65,7 @@ class Adaptive(Law):
     (501, 20)
     """
 
+    on_constraints = TREES_ONLY
     remembers = "estimate"
     SIGNED = ("estimate", "low", "high")
 

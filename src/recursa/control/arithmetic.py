@@ -17,6 +17,7 @@ from recursa.errors import ShapeError, StateError, UntraceableError
 from recursa.evaluation.evaluator import NO_OPTIONS, Options, Question, Way
 from recursa.kernels.kernel import FunctionProgram, Program, program
 from recursa.kernels.rollout_emit import Loop, Slot
+from recursa.methods.actuation import motor_torques
 from recursa.quantities import Quantity
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
@@ -43,6 +44,9 @@ class Arithmetic(Protocol[X]):
 
     def part(self, array: X, start: int, size: int) -> X:
         """Some of an array's numbers."""
+
+    def motors(self, actuated: tuple[str, ...], q: X, forces: X) -> X:
+        """Torques of motors that do what forces at all joints would do."""
 
 
 class OnArrays:
@@ -86,6 +90,10 @@ class OnArrays:
     def part(self, array: Array, start: int, size: int) -> Array:
         """A view."""
         return array[..., start : start + size]
+
+    def motors(self, actuated: tuple[str, ...], q: Array, forces: Array) -> Array:
+        """With a StateError where the motors cannot."""
+        return motor_torques(self.robot.evaluator, q, forces, actuated)
 
 
 class OnSizes:
@@ -139,6 +147,10 @@ class OnSizes:
         """So many."""
         return size
 
+    def motors(self, actuated: tuple[str, ...], q: int, forces: int) -> int:
+        """Native code cannot say where motors are too few."""
+        raise UntraceableError("the torques of motors are judged state by state")
+
 
 class OnLoop:
     """Into a native loop, with the functions that :class:`OnSizes` has found."""
@@ -168,6 +180,10 @@ class OnLoop:
     def part(self, array: Slot, start: int, size: int) -> Slot:
         """A place within another."""
         return array.part(start, size)
+
+    def motors(self, actuated: tuple[str, ...], q: Slot, forces: Slot) -> Slot:
+        """:class:`OnSizes` has refused before."""
+        raise UntraceableError("the torques of motors are judged state by state")
 
 
 # ---- functions that many laws apply ----------------------------------------------------------------------------------

@@ -107,7 +107,17 @@ class Closed:
         own = () if type(law).__module__.startswith(_HOME) else (law,)
         shapes = tuple((name, x.shape) for name, x in law.tuning.items())
         several = len(self.motions) > 1
-        return type(law), law.robot.evaluator, law.memory, law.sample(0.0).shape, law.built_in(), shapes, own, several
+        return (
+            type(law),
+            law.robot.evaluator,
+            law.memory,
+            law.sample(0.0).shape,
+            law.built_in(),
+            law.actuated,
+            shapes,
+            own,
+            several,
+        )
 
     def beginnings(self, samples: Array) -> Array:
         """The number among ``samples`` at which those of every row begin; nothing where all follow the same."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from recursa.control.law import Law
 from recursa.control.tracking import TRACKING
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import StateError
-from recursa.methods.inverse_and_forward import INVERSE_DYNAMICS
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 
@@ -27,6 +26,10 @@ class ComputedTorque(Law):
     ``losses`` (True, False, "damping" or "friction"): damping and friction of the joints are fed forward, at the
     desired speeds. After the end of the trajectory the robot is held there. Joints of every kind, trees, tied joints.
     O(n).
+
+    On a robot with constraints ``actuated`` names the joints that have motors. The acceleration is then the nearest to
+    the command that the constraints allow, in the metric of the mass matrix; on a motion that obeys them deviations
+    follow the same equation to first order, if the gains are equal at all joints.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.planar(2)
@@ -49,8 +52,9 @@ class ComputedTorque(Law):
         losses: Losses = True,
         effort: Any = None,
         drive_base: bool = False,
+        actuated: Collection[str] | None = None,
     ) -> None:
-        super().__init__(robot, effort, drive_base)
+        super().__init__(robot, effort, drive_base, actuated)
         self.trajectory = trajectory
         self._desired = desired(robot, trajectory)
         self.stiffness = gain(robot, "stiffness", stiffness)
@@ -73,7 +77,7 @@ class ComputedTorque(Law):
         x, off, faster, _ = parts_of(on, on.ask(TRACKING, q=q, v=v, q_d=q_d, v_d=v_d, a_d=a_d), *[nv] * 4)
         damped = self._gained(on, gains["damping"], off, "damping")
         command = self._sum(on, faster, damped, self._gained(on, gains["stiffness"], x, "stiffness"))
-        return self._sum(on, on.ask(INVERSE_DYNAMICS, q=q, v=v, a=command), lost), None
+        return self._sum(on, self._moving(on, q, v, command), lost), None
 
     def _lost(self, v: Array) -> Array:
         return self.robot.joint_losses(v, losses=self.losses) if self.losses else np.zeros_like(v)

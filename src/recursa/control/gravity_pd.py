@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,9 @@ class GravityPD(Law):
     ``x stiffness x / 2``, which makes that exact there, too. Along a motion deviations stay as small as the gains are
     large: :class:`ComputedTorque` feeds the motion forward. Joints of every kind, trees, tied joints. O(n).
 
+    On a robot with constraints ``actuated`` names the joints that have motors. With a posture that obeys the
+    constraints the Lyapunov function falls there, too.
+
     With dry (Coulomb) friction in the joints the robot stops short: where the spring's torque is less than the friction
     it moves nothing, so each joint may rest up to ``friction / stiffness`` (rad or m) away from the posture.
 
@@ -54,8 +57,9 @@ class GravityPD(Law):
         gravity: bool = True,
         effort: Any = None,
         drive_base: bool = False,
+        actuated: Collection[str] | None = None,
     ) -> None:
-        super().__init__(robot, effort, drive_base)
+        super().__init__(robot, effort, drive_base, actuated)
         self.moving = hasattr(target, "sample")
         self._desired = desired(robot, target) if self.moving else None
         self.target = target if self.moving else as_posture(robot, "target", target)

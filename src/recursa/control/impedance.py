@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,6 @@ from recursa.control.law import Law
 from recursa.control.operational_space import OperationalSpace, to_spare
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
 from recursa.errors import ShapeError, StateError
-from recursa.methods.inverse_and_forward import INVERSE_DYNAMICS
 from recursa.operational.quantities import OPERATIONAL_COMPLIANCE
 from recursa.robot import Robot
 from recursa.spatial.rotation import Rotation
@@ -41,6 +40,7 @@ class Impedance(Law):
     - ``posture`` (nq,), ``posture_stiffness`` (1/s^2), ``posture_damping`` (1/s): what joints do that the link does not
       notice: ``a_0 = posture_stiffness (posture - q) - posture_damping v`` through ``M - J* Lambda J`` alone.
     - ``gravity`` is compensated, and springs of joints with it.
+    - ``actuated``: names of the joints that have motors, which a robot with constraints needs.
 
     At a fixed target and without a posture ``lyapunov = v M v / 2 + e stiffness e / 2`` falls at least at the rate
     ``-x' damping x'``; e is the rotation vector and the way to the target, and the moment is the gradient of its
@@ -70,8 +70,9 @@ class Impedance(Law):
         gravity: bool = True,
         effort: Any = None,
         drive_base: bool = False,
+        actuated: Collection[str] | None = None,
     ) -> None:
-        super().__init__(robot, effort, drive_base)
+        super().__init__(robot, effort, drive_base, actuated)
         self.link = movable_link(robot, link)
         self._target = target_of(robot, link, target)
         self.stiffness, self.damping = small_gain("stiffness", stiffness, 6), small_gain("damping", damping, 6)
@@ -103,14 +104,14 @@ class Impedance(Law):
         spring = on.apply(work_conjugate, 6, e, self._gained(on, gains["stiffness"], e, "stiffness"))
         off = on.apply(_less, 6, velocity, on.product(jacobian, v, 6))
         wrench = on.apply(added, 6, spring, self._gained(on, gains["damping"], off, "damping"))
-        rest = to_spare(on, q, v, gains)  # a_0
+        still = on.apply(lambda _: [0.0] * nv, nv, v)
+        rest = self._allowed(on, q, still, to_spare(on, q, v, gains))  # a_0
         noticed = on.apply(
             partial(shown_force, _ALL, _SINGULAR), 6, on.ask(OPERATIONAL_COMPLIANCE, link, q=q),
             on.product(jacobian, rest, 6),
         )  # fmt: skip
         pushed = on.product(jacobian, on.apply(_less, 6, wrench, noticed), nv, transposed=True)
-        still = on.apply(lambda _: [0.0] * nv, nv, v)
-        tau = self._sum(on, on.ask(INVERSE_DYNAMICS, q=q, v=still, a=rest), pushed)
+        tau = self._sum(on, self._moving(on, q, still, rest), pushed)
         return (tau if self.gravity else on.apply(_less, nv, tau, self._resting(on, q, v))), None
 
     def error(self, t: ArrayLike, q: ArrayLike) -> Array:

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.constraints.balancing import driven_speeds
 from recursa.control.arithmetic import Arithmetic, OnArrays, X, added
 from recursa.control.inputs import numbers, torque_limits
 from recursa.dynamics.inverse import GRAVITY_FORCES
+from recursa.dynamics.lacking import refuse_constraints
+from recursa.dynamics.reference import REFERENCE_DYNAMICS
 from recursa.errors import NoSweepError, ShapeError, StateError, unknown_name
-from recursa.methods.inverse_and_forward import BIAS_FORCES
+from recursa.methods.actuation import motors_of
+from recursa.methods.hybrid import names_of
+from recursa.methods.inverse_and_forward import BIAS_FORCES, FORWARD_DYNAMICS, INVERSE_DYNAMICS
+from recursa.quantities import Refusal
 from recursa.robot import Robot
 from recursa.simulation.equations import freedom_name
 from recursa.spatial.scalars import Scalar, where
 from recursa.sweeps.batching import Array
+
+TREES_ONLY = Refusal(
+    "rc.control.ComputedTorque or rc.control.GravityPD with actuated=[...], which obey the constraints"
+)
+"""For laws whose promises do not hold on the motion that constraints allow."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,11 @@ class Law:
     name), or None. A free joint has no motor: robots with one are refused unless ``drive_base=True`` says that its six
     freedoms are driven, too, as by thrusters.
 
+    ``actuated``: names of the joints that have motors, which a robot with constraints needs. The law is then meant for
+    all joints, and the motors do what its torques would do: their own torques are the shortest that give the same
+    motion while the constraints carry what they can (:meth:`Robot.actuator_torques`). Where the motors cannot, it is a
+    :class:`~recursa.StateError`. Laws whose promises do not hold on the motion that constraints allow are refused.
+
     Any instants may be asked for, in any order, also many at once (leading axes of t, q, v): what a law remembers, if
     it does, is an array of numbers that whoever moves the robot integrates along, ``memory`` of them from
     :meth:`start`, with the rates that :meth:`learning` gives. :meth:`Robot.simulate` and :func:`recursa.rollout` do.
@@ -59,13 +75,22 @@ class Law:
     SIGNED: tuple[str, ...] = ()  # of these, those that may be negative
     memory: int = 0
     remembers: str = ""  # the attribute with the numbers that it starts from
+    on_constraints: Literal["obeys"] | Refusal = "obeys"
 
-    def __init__(self, robot: Robot, effort: Any = None, drive_base: bool = False) -> None:
+    def __init__(
+        self, robot: Robot, effort: Any = None, drive_base: bool = False, actuated: Collection[str] | None = None
+    ) -> None:
         if not isinstance(robot, Robot):
             raise StateError(f"the first argument of a controller is a robot, not {robot!r}")
         self.robot = robot
+        if isinstance(self.on_constraints, Refusal):
+            refuse_constraints(robot.model, f"rc.control.{type(self).__name__}", self.on_constraints)
+        self.actuated = None if actuated is None else names_of(actuated, "actuated")
+        if robot.constraints or self.actuated is not None:
+            self.actuated = motors_of(robot.model, self.actuated)
+            driven_speeds(robot.model, self.actuated)  # a mistake is found now
         for joint in robot.model.joints:
-            if joint.kind.name == "free" and not drive_base:
+            if joint.kind.name == "free" and not drive_base and self.actuated is None:
                 raise NoSweepError(
                     f"{type(self).__name__} needs a torque at every freedom, and joint '{joint.name}' of robot "
                     f"'{robot.name}' is free: nothing drives it. If thrusters do, say drive_base=True; or control the "
@@ -136,11 +161,18 @@ class Law:
         return array
 
     def drive(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
-        """:meth:`law` within the limits of effort."""
-        tau, learned = self.law(on, q, v, gains, sample, memory)
+        """:meth:`law` at the joints that have motors, within the limits of effort."""
+        tau, learned = self._lawful(on, q, v, gains, sample, memory)
         if self.effort is not None:
             tau = on.apply(_clipped, self.robot.nv, tau, gains["effort"])
         return tau, learned
+
+    def _lawful(
+        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
+    ) -> tuple[X, X | None]:
+        """:meth:`law`, done by the motors."""
+        tau, learned = self.law(on, q, v, gains, sample, memory)
+        return (tau if self.actuated is None else on.motors(self.actuated, q, tau)), learned
 
     def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike | None = None) -> Array:
         """Torques (..., nv) at time t in the state q, v, whatever the limits."""
@@ -172,7 +204,7 @@ class Law:
         if known.shape[-1:] != (self.memory,):
             raise ShapeError(f"memory has shape {known.shape}, expected (..., {self.memory})")
         flat = {name: x.reshape(-1) for name, x in self.tuning.items()}
-        return self.law(OnArrays(self.robot), q, v, flat, self.sample(t), known)
+        return self._lawful(OnArrays(self.robot), q, v, flat, self.sample(t), known)
 
     def saturation(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike | None = None) -> list[Saturation]:
         """Which freedoms are at their limit at some of the instants (n,) of a motion; empty where none is.
@@ -207,6 +239,16 @@ class Law:
             return on.ask(GRAVITY_FORCES, q=q)
         nv = self.robot.nv
         return on.ask(BIAS_FORCES, q=q, v=on.apply(lambda _: [0.0] * nv, nv, v))
+
+    def _moving(self, on: Arithmetic[X], q: X, v: X, a: X) -> X:
+        """Torques at all joints for accelerations a; constraints take no part in them."""
+        if not self.robot.constraints:
+            return on.ask(INVERSE_DYNAMICS, q=q, v=v, a=a)
+        return on.ask(REFERENCE_DYNAMICS, q=q, v=v, v_r=v, a_r=a)
+
+    def _allowed(self, on: Arithmetic[X], q: X, v: X, a: X) -> X:
+        """The accelerations nearest to a that the constraints allow, in the metric of the mass matrix."""
+        return on.ask(FORWARD_DYNAMICS, q=q, v=v, tau=self._moving(on, q, v, a)) if self.robot.constraints else a
 
     def _gained(self, on: Arithmetic[X], gain: X, x: X, name: str) -> X:
         """A gain times a vector: entry by entry, or as a matrix."""

@@ -14,6 +14,7 @@ from recursa.control.law import Law
 from recursa.dynamics.configuration import DIFFERENCE
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import StateError, unknown_name
+from recursa.quantities import Refusal
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
@@ -46,6 +47,11 @@ class LinearQuadratic(Law):
     >>> follow.gain(0.5).shape
     (2, 4)
     """
+
+    on_constraints = Refusal(
+        "robot.state_space(q, v, tau), whose A and B are of the independent coordinates of a closed mechanism, and "
+        "scipy.linalg.solve_continuous_are; or rc.control.ComputedTorque with actuated=[...]"
+    )
 
     def __init__(
         self,

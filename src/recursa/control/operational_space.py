@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,6 @@ from recursa.dynamics.configuration import DIFFERENCE
 from recursa.dynamics.kinematics import JACOBIAN, JACOBIAN_DERIVATIVE, POSE_OF_LINK
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.errors import ShapeError, StateError
-from recursa.methods.inverse_and_forward import INVERSE_DYNAMICS
 from recursa.operational.quantities import OPERATIONAL_COMPLIANCE
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
@@ -44,6 +43,8 @@ class OperationalSpace(Law):
       (m and rad weighed alike) are given up smoothly, instead of unbounded torques near singular postures.
     - ``losses``: compensate damping and friction (True, or one of them, "damping" or "friction") at the actual speeds;
       friction then jumps where a joint turns back.
+    - ``actuated``: names of the joints that have motors, which a robot with constraints needs. Lambda is then the
+      inertia of the closed mechanism, and ``a_0`` the nearest accelerations that the constraints allow.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.panda_like()
@@ -71,8 +72,9 @@ class OperationalSpace(Law):
         losses: Losses = False,
         effort: Any = None,
         drive_base: bool = False,
+        actuated: Collection[str] | None = None,
     ) -> None:
-        super().__init__(robot, effort, drive_base)
+        super().__init__(robot, effort, drive_base, actuated)
         self.link = movable_link(robot, link)
         self.rows = chosen_rows(coordinates)
         self._target = target_of(robot, link, target)
@@ -112,7 +114,7 @@ class OperationalSpace(Law):
         nv, link, size = self.robot.nv, {"link": self.link, "frame": "mixed"}, len(self.rows)
         jacobian, rate = on.ask(JACOBIAN, link, q=q), on.ask(JACOBIAN_DERIVATIVE, link, q=q, v=v)
         here = on.ask(POSE_OF_LINK, {"link": self.link}, q=q)
-        rest = to_spare(on, q, v, gains)  # a_0
+        rest = self._allowed(on, q, v, to_spare(on, q, v, gains))  # a_0
         parts = (on.product(jacobian, v, 6), on.product(rate, v, 6), on.product(jacobian, rest, 6))
         missing = on.apply(
             partial(_missing, self.rows), size, here, there, velocity, acceleration, *parts, gains["stiffness"],
@@ -120,7 +122,7 @@ class OperationalSpace(Law):
         )  # fmt: skip
         force = on.apply(self._force, 6, on.ask(OPERATIONAL_COMPLIANCE, link, q=q), missing)
         pushed = on.product(jacobian, force, nv, transposed=True)
-        tau = self._sum(on, on.ask(INVERSE_DYNAMICS, q=q, v=v, a=rest), pushed)
+        tau = self._sum(on, self._moving(on, q, v, rest), pushed)
         return self._sum(on, tau, on.ask(JOINT_LOSSES, {"losses": self.losses}, v=v)) if self.losses else tau
 
     def _force(self, compliance: list[Scalar], missing: list[Scalar]) -> list[Scalar]:

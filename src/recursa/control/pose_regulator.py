@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, OnArrays, X
 from recursa.control.inputs import movable_link, per_freedom, pose, weight
-from recursa.control.law import Law
+from recursa.control.law import TREES_ONLY, Law
 from recursa.control.rate_damping import slowed
 from recursa.diagonal.quantities import JOINT_MOMENTS, TOTAL_RATES
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
@@ -72,6 +72,7 @@ class PoseRegulator(Law):
     True
     """
 
+    on_constraints = TREES_ONLY
     GAINS = ("stiffness", "damping", "target")
     SIGNED = ("target",)
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, X
 from recursa.control.inputs import per_freedom
-from recursa.control.law import Law
+from recursa.control.law import TREES_ONLY, Law
 from recursa.diagonal.quantities import JOINT_MOMENTS, TOTAL_RATES
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
@@ -33,6 +33,7 @@ class RateDamping(Law):
     True
     """
 
+    on_constraints = TREES_ONLY
     GAINS = ("damping",)
 
     def __init__(

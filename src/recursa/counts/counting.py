@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from recursa.counts.arms import generalized
 from recursa.counts.exact import ExactGraph
@@ -92,6 +92,9 @@ class _CountingEvaluator(ScalarEvaluator):
     def __init__(self, model: Model, subject: Subject | None = None, *, regroup: bool = True) -> None:
         super().__init__(model, subject)
         self._regroup = regroup
+
+    def _of(self, model: Model) -> Self:
+        return type(self)(model, regroup=self._regroup)
 
     def store(self, may_move: MayMove = MayMove.NOTHING, form: str | None = None) -> KernelStore:
         """Kernels for results that do not depend on what may move."""

@@ -19,7 +19,7 @@ from recursa.errors import NoSweepError
 from recursa.kernels.loop import Looped
 from recursa.model.model import Joint
 from recursa.model.moving import MayMove
-from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar, reciprocal
 from recursa.spatial.vectors6 import Force, Motion
@@ -169,4 +169,10 @@ def _factor(of: Subject, given: Names) -> Recipe:
     return factor_recipe(FACTOR_PLAN, MayMove.FRAMES, walks, of.model)
 
 
-FACTOR = Quantity("denoc.factor", ("q",), _factor, "U of the mass matrix U D U^T; rows and columns as in v")
+FACTOR = Quantity(
+    "denoc.factor",
+    ("q",),
+    _factor,
+    "U of the mass matrix U D U^T; rows and columns as in v",
+    on_constraints=refusals.RESPONSES,
+)

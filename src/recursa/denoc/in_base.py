@@ -15,7 +15,7 @@ from recursa.denoc.mass_centers import BUFFERS, GEOMETRY, MOTION, TWIST, Hinge, 
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.inverse import OWN_ROTOR
 from recursa.dynamics.kinematics import POSE
-from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -196,10 +196,12 @@ JOINT_WRENCHES = Quantity(
     "(moment, force) onto every body in N m and N, world axes at its mass centre",
     optional=("wrenches",),
     reads={"wrenches": "wrench"},
+    on_constraints=refusals.REACTIONS,
 )
 MASSES = Quantity(
     "denoc.masses",
     ("q",),
     _masses,
     "per body Mh, 6 x 6, in kg m^2, kg m and kg; then mh and psi, freedom by freedom; world axes at mass centres",
+    on_constraints=refusals.RESPONSES,
 )

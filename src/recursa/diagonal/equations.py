@@ -212,7 +212,7 @@ NORMALIZED_ACCELERATION = Step(
     normalized_acceleration,
     ("joint", "elimination", "r", "P+", "slope", "zeta", "rate", "V", "f", "fall", "T", "X"),
     ("eps", "f@parent"),
-    "nu_dot = r (T - H y + H P_dot (V - H* xi/2) + H P g), y(parent) += phi (tau_bar y + G T + P+ a)    (7.5), (8.3)",
+    "nu_dot = r (T - H y + H P_dot (V - H* xi/2) + H P g), y(parent) += phi (tau_bar y + G T + P+ a)    (3.1), (8.3)",
 )
 MOVING_MOMENTS = Step(
     moving_moments,

@@ -115,7 +115,7 @@ class Metric(Asking):
         It is zero where and only where coordinates exist near q in which the mass matrix is constant, Lemma 2.2. First
         derivatives by Identity 6.3, second ones by a complex step on it, which loses no digits. O(n^5). For spherical,
         planar and free joints ``R_hijk = <R(e_j, e_k) e_i, e_h>`` with the brackets of unit speeds, see
-        :meth:`christoffel`.
+        :meth:`christoffel`. States in single precision are computed in double precision; the result is rounded.
 
         >>> import recursa as rc
         >>> robot = rc.robots.planar(2)
@@ -125,12 +125,12 @@ class Metric(Asking):
         >>> bool(gaussian > 0.0), bool(np.isclose(r[0, 1, 1, 0], -r[0, 1, 0, 1]))
         (True, True)
         """
-        bent, turned = self._curvature(q, threads)
-        return into(out, bent + turned)
+        state = as_array(self._robot.model, "q", q, coordinates=True)
+        bent, turned = self._curvature(state.astype(np.result_type(state, np.float64), copy=False), threads)
+        return into(out, (bent + turned).astype(state.dtype, copy=False))
 
-    def _curvature(self, q: ArrayLike, threads: int | None) -> tuple[Array, Array]:
+    def _curvature(self, q: Array, threads: int | None) -> tuple[Array, Array]:
         robot = self._robot
-        q = as_array(robot.model, "q", q, coordinates=True)
         steps = robot.integrate(q[..., None, :], 1j * _TINY * np.eye(robot.nv))
         # (..., j, k, i, h): of [ki, h] along unit speed j
         rates = self.christoffel(steps, threads=threads).imag / _TINY

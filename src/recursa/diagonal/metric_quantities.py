@@ -27,7 +27,7 @@ from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
 from recursa.kernels.loop import Looped
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
+from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Plan, Values, fuse
 from recursa.sweeps.batching import Array, as_array
@@ -120,6 +120,7 @@ SENSITIVITY = Quantity(
     "the mass matrix's units per rad or m; rows, columns and coordinates as in v, but for those contracted",
     optional=_VECTORS,
     reads={name: f"joint:{name}" for name in _VECTORS},
+    on_constraints=refusals.ACCELERATIONS,
 )
 
 

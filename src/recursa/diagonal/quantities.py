@@ -14,7 +14,7 @@ from recursa.dynamics.losses import Losses, known_losses
 from recursa.dynamics.springs import acting, with_springs
 from recursa.errors import NoSweepError, known_method
 from recursa.model.moving import MayMove
-from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Plan, Values
 
@@ -109,6 +109,7 @@ TOTAL_RATES = Quantity(
     ("q", "v"),
     partial(_vector, rates_and_moments.TOTAL_RATES, "eps"),
     "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
+    on_constraints=refusals.ACCELERATIONS,
 )
 JOINT_RATES = Quantity(
     "diagonal.joint_rates",
@@ -117,12 +118,14 @@ JOINT_RATES = Quantity(
     _SPEEDS,
     reads=_READS,
     words=_WORDS,
+    on_constraints=refusals.ACCELERATIONS,
 )
 WORKING_MOMENTS = Quantity(
     "diagonal.working_moments",
     ("q", "tau"),
     partial(_vector, rates_and_moments.WORKING_MOMENTS, "eps"),
     "working moments in sqrt(J)/s; places as in v",
+    on_constraints=refusals.ACCELERATIONS,
 )
 JOINT_MOMENTS = Quantity(
     "diagonal.joint_moments",
@@ -131,6 +134,7 @@ JOINT_MOMENTS = Quantity(
     FORCES,
     reads=_READS,
     words=_WORDS,
+    on_constraints=refusals.ACCELERATIONS,
 )
 CORIOLIS = Quantity(
     "diagonal.coriolis",
@@ -139,6 +143,7 @@ CORIOLIS = Quantity(
     "sqrt(J)/s; places as in v",
     reads=_READS,
     words=_WORDS,
+    on_constraints=refusals.ACCELERATIONS,
 )
 RATES = Quantity(
     "diagonal.rates",
@@ -148,19 +153,24 @@ RATES = Quantity(
     optional=("wrenches",),
     reads=_READS,
     words=_WORDS,
-    of_trees=True,
+    on_constraints=refusals.ACCELERATIONS,
 )
 ARTICULATED_RATES = Quantity(
     "diagonal.articulated_rates",
     ("q", "v"),
     _articulated_rates,
     "per body rates of a 6 x 6 inertia in kg m^2/s, kg m/s and kg/s, link axes at the link origin",
+    on_constraints=refusals.ACCELERATIONS,
 )
 
 # ---- without square roots --------------------------------------------------------------------------------------------
 
 UNNORMALIZED_TOTAL_RATES = Quantity(
-    "unnormalized.total_rates", ("q", "v"), partial(_vector, rates_and_moments.UNNORMALIZED_TOTAL_RATES, "xi"), _SPEEDS
+    "unnormalized.total_rates",
+    ("q", "v"),
+    partial(_vector, rates_and_moments.UNNORMALIZED_TOTAL_RATES, "xi"),
+    _SPEEDS,
+    on_constraints=refusals.ACCELERATIONS,
 )
 UNNORMALIZED_JOINT_RATES = Quantity(
     "unnormalized.joint_rates",
@@ -169,12 +179,14 @@ UNNORMALIZED_JOINT_RATES = Quantity(
     _SPEEDS,
     reads=_READS,
     words=_WORDS,
+    on_constraints=refusals.ACCELERATIONS,
 )
 UNNORMALIZED_WORKING_MOMENTS = Quantity(
     "unnormalized.working_moments",
     ("q", "tau"),
     partial(_vector, rates_and_moments.UNNORMALIZED_WORKING_MOMENTS, "eps"),
     FORCES,
+    on_constraints=refusals.ACCELERATIONS,
 )
 UNNORMALIZED_JOINT_MOMENTS = Quantity(
     "unnormalized.joint_moments",
@@ -183,6 +195,7 @@ UNNORMALIZED_JOINT_MOMENTS = Quantity(
     FORCES,
     reads=_READS,
     words=_WORDS,
+    on_constraints=refusals.ACCELERATIONS,
 )
 UNNORMALIZED_CORIOLIS = Quantity(
     "unnormalized.coriolis",
@@ -191,6 +204,7 @@ UNNORMALIZED_CORIOLIS = Quantity(
     FORCES,
     reads=_READS,
     words=_WORDS,
+    on_constraints=refusals.ACCELERATIONS,
 )
 CORIOLIS_CAUSES = Quantity(
     "unnormalized.coriolis_causes",
@@ -199,6 +213,7 @@ CORIOLIS_CAUSES = Quantity(
     "N m for rotations, N for translations; joint by joint the shares of outward, inward and own motion",
     reads=_READS,
     words=_WORDS,
+    on_constraints=refusals.ACCELERATIONS,
 )
 UNNORMALIZED_RATES = Quantity(
     "unnormalized.rates",
@@ -208,11 +223,12 @@ UNNORMALIZED_RATES = Quantity(
     optional=("wrenches",),
     reads=_READS,
     words=_WORDS,
-    of_trees=True,
+    on_constraints=refusals.ACCELERATIONS,
 )
 INERTIA_RATE = Quantity(
     "unnormalized.inertia_rate",
     ("q", "v"),
     _inertia_rate,
     "kg m^2/s for rotations, kg/s for translations, kg m/s mixed; blocks of the diagonal, row by row",
+    on_constraints=refusals.ACCELERATIONS,
 )

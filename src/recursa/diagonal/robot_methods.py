@@ -131,7 +131,7 @@ class Diagonal(Metric):
 
         ``v = inv(m)* nu`` and ``nu_dot = eps - C(q, nu)``; gravity is included, ``wrenches`` and ``losses`` (True,
         "damping", "friction") are as in :meth:`Robot.forward_dynamics`. ``d/dt (1/2 nu nu)`` is the power of all these
-        forces. Jain & Rodriguez (7.5) and Algorithm 8.1 with V of this q. ``out`` takes both, (..., 2, nv).
+        forces. Jain & Rodriguez (3.1) and Algorithm 8.1 with V of this q. ``out`` takes both, (..., 2, nv).
 
         >>> import numpy as np, recursa as rc
         >>> robot = rc.robots.puma560().with_gravity((0, 0, 0))

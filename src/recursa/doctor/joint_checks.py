@@ -56,13 +56,18 @@ def axes(patient: Patient) -> Iterator[Finding]:
 
 
 def limits(patient: Patient) -> Iterator[Finding]:
-    """Limits the wrong way round, or negative."""
+    """Limits the wrong way round, a range of zero width, or a negative effort or speed."""
     for joint in patient.doubtful:
         if joint.limits is not None and joint.limits[0] > joint.limits[1]:
             lower, upper = joint.limits
             reason = f"its lower limit {lower:g} is above its upper limit {upper:g}."
             yield about(joint, "limits", lower - upper, reason, "Exchange them.")
-        for name, value in (("effort", joint.effort), ("velocity", joint.velocity)):
+        elif joint.limits is not None and joint.limits[0] == joint.limits[1]:
+            reason = f"its lower and upper limit are both {joint.limits[0]:g}: within its limits it cannot move."
+            fix = "Give it a range, remove its limits, or make it a fixed joint."
+            yield about(joint, "limits", 0.0, reason, fix)
+        for name in ("effort", "velocity", "acceleration", "jerk"):
+            value = getattr(joint, name)
             if value is not None and value < 0.0:
                 yield about(joint, "limits", value, f"its {name} limit is {value:g}.", "Make it positive.")
 

@@ -25,11 +25,11 @@ def no_masses(patient: Patient) -> Iterator[Finding]:
 
 
 def negative_mass(patient: Patient) -> Iterator[Finding]:
-    """Masses below zero; meaningless where the link moves."""
+    """Masses below zero, which mean nothing whether or not the link moves."""
     for link in patient.odd:
         if link.mass < 0.0:
             reason, fix = f"its mass is {link.mass:g} kg.", "A mass cannot be negative; correct its sign."
-            yield about(link, "mass", link.mass, reason, fix, error=patient.body[link.name] != WORLD)
+            yield about(link, "mass", link.mass, reason, fix, error=True)
 
 
 def floating_world(patient: Patient) -> Iterator[Finding]:
@@ -48,16 +48,15 @@ def floating_world(patient: Patient) -> Iterator[Finding]:
 
 
 def inertia_without_mass(patient: Patient) -> Iterator[Finding]:
-    """Links that resist turning but not pushing."""
+    """Links that resist turning but not pushing, or that gravity turns without having a weight."""
     for link in patient.odd:
-        if (
-            link.inertial
-            and patient.body[link.name] != WORLD
-            and link.mass == 0.0
-            and any(link.inertia)
-            and finite_link(link)
-        ):
+        if not link.inertial or patient.body[link.name] == WORLD or link.mass != 0.0 or not finite_link(link):
+            continue
+        if any(link.inertia):
             yield about(link, "mass", 0.0, "it has inertia but no mass.", "Give it a mass, or remove the inertia.")
+        elif link.about_origin is not None and any(link.about_origin.first):
+            reason = f"it has a first moment of mass {tuple(link.about_origin.first)} kg m but no mass."
+            yield about(link, "mass", 0.0, reason, "Give it a mass, or remove the first moment.")
 
 
 def massless_body(patient: Patient) -> Iterator[Finding]:

@@ -147,7 +147,8 @@ def _plain(joint: JointRecord) -> bool:
         and (axis in _USUAL or abs(length(axis) - 1.0) <= UNIT_AXIS)
         and finite(joint.placement, joint.pitch, joint.rest, limits)
         and not_negative(joint.armature, joint.damping, joint.friction, joint.effort, joint.velocity, joint.stiffness)
-        and (limits is None or limits[0] <= limits[1])
+        and not_negative(joint.acceleration, joint.jerk)
+        and (limits is None or limits[0] < limits[1])
     )
 
 
@@ -164,7 +165,8 @@ def non_finite_data(joint: JointRecord) -> Iterator[str]:
         "mimic": () if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset),
     }
     yield from (name for name, numbers in groups.items() if not all(math.isfinite(x) for x in numbers))
-    bounds = (*(joint.limits or ()), joint.effort or 0.0, joint.velocity or 0.0)
+    rates = (joint.velocity or 0.0, joint.acceleration or 0.0, joint.jerk or 0.0)
+    bounds = (*(joint.limits or ()), joint.effort or 0.0, *rates)
     if any(math.isnan(x) for x in bounds):
         yield "limit"
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, overload
 
 from recursa import markup
-from recursa.errors import ModelWarning
+from recursa.errors import ModelWarning, printable
 from recursa.model.description import JointRecord, LinkRecord
 
 
@@ -36,7 +36,7 @@ class Finding:
 
     def __str__(self) -> str:
         where = f" (line {self.line})" if self.line is not None else ""
-        return f"{self.severity}: {self.subject}{where}: {self.reason} {self.fix} [{self.code}]"
+        return printable(f"{self.severity}: {self.subject}{where}: {self.reason} {self.fix} [{self.code}]")
 
 
 class Report(Sequence[Finding]):

@@ -62,8 +62,11 @@ def eliminated(
 
 
 def without_hinge(rest: ArticulatedInertia, column: Motion, rotor: Scalar) -> ArticulatedInertia:
-    """The same behind a hinge: without rotor ``H P+ = 0``, exactly and not only to rounding."""
-    if isinstance(rotor, float) and rotor == 0.0:
+    """The same behind a hinge: without rotor ``H P+ = 0``, exactly and not only to rounding.
+
+    Columns that depend on the state, as in axes of the root, are left to rounding: in a batch they are arrays.
+    """
+    if isinstance(rotor, float) and rotor == 0.0 and all(isinstance(x, float) for x in column.components()):
         return rest.without_z(turning=column == _TURN_Z, sliding=column == _SLIDE_Z)
     return rest
 

@@ -17,7 +17,7 @@ from recursa.dynamics.kinematics import RELATIVE
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
 from recursa.model.moving import MayMove
-from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -193,9 +193,13 @@ def _solution(of: Subject, given: Names) -> Recipe:
 
 
 FACTORIZATION = Quantity(
-    "factorization.blocks", ("q",), _blocks, "entries of P, D, G and K in SI units, link axes; then 1/D per freedom"
+    "factorization",
+    ("q",),
+    _blocks,
+    "entries of P, D, G and K in SI units, link axes; then 1/D per freedom",
+    on_constraints=refusals.RESPONSES,
 )
-SOLUTION = Quantity("factorization.solve", ("q", "tau"), _solution, ACCELERATIONS)
+SOLUTION = Quantity("factorization.solve", ("q", "tau"), _solution, ACCELERATIONS, on_constraints=refusals.RESPONSES)
 
 
 def block_diagonal(entries: Array, sizes: list[int]) -> Array:

@@ -26,7 +26,7 @@ from recursa.dynamics.losses import Losses, less_losses
 from recursa.dynamics.springs import acting, with_springs
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
-from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -39,6 +39,9 @@ Numbers = tuple[Scalar, ...]
 def force_with_weight(inertia: RigidInertia, velocity: Motion, fall: Motion) -> Force:
     """``b = crf(V) M V - M g``."""
     return bias_force(inertia, velocity) - inertia @ fall
+
+
+FORCE_WITH_WEIGHT = Step(force_with_weight, ("inertia", "V", "fall"), ("f",), "b = crf(V) M V - M g")
 
 
 def filter_step(
@@ -80,8 +83,7 @@ def smoother_step(
 def filtering_plan(*, wrenches: bool, losses: Losses) -> Plan:
     """Three sweeps: kinematics and b outward, the filter inward, the smoother outward."""
     torque = "T" if losses else "tau"
-    weight = Step(force_with_weight, ("inertia", "V", "fall"), ("f",), "b = crf(V) M V - M g")
-    outward = (RELATIVE, VELOCITY, BIAS_ACCELERATION, FALL, weight, *((EXTERNAL,) if wrenches else ()))
+    outward = (RELATIVE, VELOCITY, BIAS_ACCELERATION, FALL, FORCE_WITH_WEIGHT, *((EXTERNAL,) if wrenches else ()))
     filtering = Step(
         filter_step,
         ("joint", "elimination", "P", "c", "f", torque, "X"),
@@ -138,5 +140,5 @@ FILTERING = Quantity(
     "eps, nu, a, places as in v; then z, z+, alpha, f, f+ per body: moments first, link axes at the link origin",
     optional=("wrenches",),
     reads={"wrenches": "wrench"},
-    of_trees=True,
+    on_constraints=refusals.ACCELERATIONS,
 )

@@ -163,13 +163,16 @@ def singular_at(model: Model, arguments: Mapping[str, Any]) -> list[Singular]:
         return flat
 
     pivots, singular = pivots_of(model, ask)
-    return [singular_freedom(model, at, pivots[0, at]) for at in np.flatnonzero(singular.all(axis=0)).tolist()]
+    places = np.flatnonzero(singular.all(axis=0)).tolist()
+    return singular_freedoms(model, {at: pivots[0, at] for at in places})
 
 
-def singular_freedom(model: Model, at: int, pivot: float) -> Singular:
-    """The freedom at a place in v."""
-    number = next(k for k, j in enumerate(model.joints) if j.independent and 0 <= at - j.v_start < j.kind.nv)
-    return Singular(number, at - model.joints[number].v_start, float(pivot))
+def singular_freedoms(model: Model, pivots: Mapping[int, float]) -> list[Singular]:
+    """The freedoms at places in v, with their pivots."""
+    if not pivots:
+        return []
+    owners = [(k, i) for k, joint in enumerate(model.joints) if joint.independent for i in range(joint.kind.nv)]
+    return [Singular(*owners[at], float(pivot)) for at, pivot in pivots.items()]
 
 
 def idle_hinges(model: Model, moments: Moments) -> list[Singular]:

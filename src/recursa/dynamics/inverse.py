@@ -19,7 +19,7 @@ from recursa.dynamics.losses import Losses, with_losses
 from recursa.dynamics.mass_properties import check_moved_base
 from recursa.model.model import Joint
 from recursa.model.moving import MayMove
-from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -203,6 +203,7 @@ REACTION_WRENCHES = Quantity(
     "(moment, force) per joint in N m and N, on the child, link axes at the link origin",
     optional=("wrenches", *BASE_MOTION),
     reads={"wrenches": "wrench"},
+    on_constraints=refusals.REACTIONS,
 )
 BASE_WRENCH = Quantity(
     "base_wrench",
@@ -211,4 +212,5 @@ BASE_WRENCH = Quantity(
     "(moment, force) in N m and N, world axes at the world origin",
     optional=("wrenches", *BASE_MOTION),
     reads={"wrenches": "wrench"},
+    on_constraints=refusals.REACTIONS,
 )

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 from recursa.dynamics.hinges import ROUNDING, Moments, Singular, idle_hinges, principal, tensors_of_bodies
 from recursa.dynamics.needs import needs_hinges, needs_inertia, spared_hinges
-from recursa.errors import ModelError, NoSweepError, SingularHingeError
+from recursa.errors import ModelError, NoSweepError, SingularHingeError, shortened
+from recursa.model.constraints import called
 from recursa.model.model import Model
+from recursa.quantities.quantity import Refusal
 from recursa.sweeps.plan import Plan
 
 NO_MASSES = "none of its moving links has mass or inertia: it has kinematics, and no dynamics."
@@ -78,11 +80,13 @@ def has_negative_data(model: Model) -> bool:
     return any(x < 0.0 for x in (*masses, *moments, *armatures))
 
 
-def require_tree(model: Model, what: str) -> None:
-    """Raise where constraints would be ignored."""
-    count = len(model.description.constraints)
-    if count:
-        raise NoSweepError(
-            f"{what} is for trees, and robot '{model.name}' has constraints ({count}), which it would not obey. "
-            "robot.without_constraints() is the tree"
-        )
+def refuse_constraints(model: Model, what: str, refusal: Refusal | None = None) -> None:
+    """Raise for a robot with constraints, which ``what`` would not obey; name what to call instead."""
+    if not model.description.constraints:
+        return
+    names = shortened([f"the {called(constraint)}" for constraint in model.description.constraints])
+    instead = "" if refusal is None else f"Use {refusal.instead}. "
+    raise NoSweepError(
+        f"{what} would answer for the open tree, and robot '{model.name}' has constraints: {names}.\n"
+        f"  {instead}robot.without_constraints() is the open tree itself."
+    )

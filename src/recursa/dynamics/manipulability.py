@@ -32,7 +32,7 @@ from recursa.dynamics.kinematics import (
 )
 from recursa.errors import StateError, unknown_name
 from recursa.model.model import Model
-from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
+from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar, sqrt, where
 from recursa.spatial.transform import Transform
@@ -296,13 +296,25 @@ POSE_ERROR = Quantity(
     words={"pose": "the wanted pose: a homogeneous matrix, link to world components, position in m"},
 )
 MANIPULABILITY = Quantity(
-    "manipulability", ("q",), _manipulability, "m^3 for poses and positions, 1 for orientations, of rotary joints"
+    "manipulability",
+    ("q",),
+    _manipulability,
+    "m^3 for poses and positions, 1 for orientations, of rotary joints",
+    on_constraints=refusals.DIRECTIONS,
 )
-CONDITION = Quantity("condition", ("q",), _condition, "no units; metres and radians count alike", exported=False)
+CONDITION = Quantity(
+    "condition",
+    ("q",),
+    _condition,
+    "no units; metres and radians count alike",
+    exported=False,
+    on_constraints=refusals.DIRECTIONS,
+)
 SINGULAR_DIRECTIONS = Quantity(
     "singular_directions",
     ("q",),
     _singular_directions,
     "per direction its gain, its entries (angular, linear), joint speeds as in v, {frame}",
     exported=False,
+    on_constraints=refusals.DIRECTIONS,
 )

@@ -15,7 +15,8 @@ import numpy as np
 from recursa.errors import NoSweepError, ShapeError, StateError, UnknownNameError, shortened, unknown_name
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.transform import IDENTITY_TRANSFORM
-from recursa.sweeps.batching import ANGLES_ARE_TWO, Array, as_numbers
+from recursa.sweeps.batching import Array, as_numbers
+from recursa.sweeps.shape_advice import ANGLES_ARE_TWO
 
 Layout = Literal["recursa", "pinocchio", "mujoco", "drake", "idyntree"]
 StatePart = Literal["q", "v"]

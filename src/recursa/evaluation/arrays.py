@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from recursa.errors import StateError
+from recursa.sweeps.batching import carries_gradients
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _PLAIN = frozenset({np.ndarray, list, tuple, float, int, str, bool, type(None)})
@@ -88,6 +89,8 @@ def _as_numpy(value: Any, library: Any) -> Any:
         raise StateError(
             f"arrays of '{_home(value)}' beside those of '{library.__name__}': give all in one library, or in NumPy"
         )
+    if getattr(value, "requires_grad", False) is True:  # a tensor of PyTorch
+        raise carries_gradients("an argument")
     reasons = []
     for read in (np.from_dlpack, _copied, np.asarray):
         try:
@@ -96,7 +99,8 @@ def _as_numpy(value: Any, library: Any) -> Any:
             reasons.append(str(error).partition("\n")[0])
     raise StateError(
         f"an array of '{_home(value)}' cannot be read ({reasons[0]}). If its library traces or differentiates it, hand "
-        "over plain numbers: detach() in PyTorch, outside of jit and grad in JAX"
+        "over plain numbers: detach() in PyTorch, outside of jit and grad in JAX. robot.torch() and robot.jax() have "
+        "functions that these go through"
     )
 
 

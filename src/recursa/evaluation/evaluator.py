@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from recursa.dynamics.hinges import HINGES, all_turn_something, pivots_of, singular_at, singular_freedom
+from recursa.dynamics.hinges import HINGES, all_turn_something, pivots_of, singular_at, singular_freedoms
 from recursa.dynamics.kinematics import POSES
-from recursa.dynamics.lacking import Lacking, require_tree, singular_hinge
+from recursa.dynamics.lacking import Lacking, refuse_constraints, singular_hinge
 from recursa.dynamics.needs import needs_hinges
 from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
-from recursa.evaluation.hints import warn_of_conventions
+from recursa.evaluation.hints import bounds_of_doubt, warn_of_conventions
 from recursa.kernels import native
 from recursa.kernels.dispatch import KernelStore, Switch, evaluate
 from recursa.kernels.entry_inputs import Input, argument_input
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.quantities.quantity import Composed, Quantity, Recipe, Subject
+from recursa.quantities.quantity import Composed, Quantity, Recipe, Refusal, Subject
 from recursa.sweeps.batching import Array, as_array, as_numbers, checked_out, prepare
 from recursa.sweeps.engine import Values
 from recursa.sweeps.inputs import INPUT_KINDS, kind_of_input
@@ -86,6 +86,11 @@ class Others:
         """Another quantity."""
         return self._evaluator.evaluate(quantity, arguments, options, threads=self._threads)
 
+    @property
+    def tree(self) -> Others:
+        """Quantities of the same robot without its constraints, on the same numbers."""
+        return Others(self._evaluator.tree, self._threads)
+
     def solve(self, mass: Array, columns: Array) -> Array:
         """``inv(mass) columns`` with a mass matrix (..., nv, nv) and columns (..., nv, m)."""
         return self._evaluator.solve(mass, columns)
@@ -117,6 +122,20 @@ class Evaluator:
         self.entries: dict[Hashable, Any] = {}  # for readers of arguments, which need answers themselves
         self.kept: dict[Hashable, Any] = {}  # what others make of this model once
 
+    @property
+    def tree(self) -> Self:
+        """The evaluator of the same robot without its constraints; itself where the robot has none."""
+        description = self.model.description
+        if not description.constraints:
+            return self
+        if "tree" not in self.kept:
+            self.kept["tree"] = self._of(replace(self.model, description=replace(description, constraints=())))
+        return self.kept["tree"]  # type: ignore[no-any-return]
+
+    def _of(self, model: Model) -> Self:
+        """An evaluator like this one for another model."""
+        return type(self)(model)
+
     def evaluate(
         self,
         quantity: Quantity,
@@ -133,8 +152,9 @@ class Evaluator:
         order = [name for name in (*quantity.inputs, *quantity.optional) if name in arguments]  # as kernels have them
         ordered = {name: arguments[name] for name in (*order, *arguments)}
         given = {name: value for name, value in ordered.items() if value is not None or name in quantity.inputs}
-        if "q" in given:
-            warn_of_conventions(self.model, given["q"], self.kept)
+        for name in quantity.coordinates:
+            if name in given:
+                warn_of_conventions(self.model, given[name], self.kept)
         question = Question.of(quantity, given, options)
         way = self.way(question)
         if isinstance(way, Way) and way.recipe.apart is not None and not self._in_one(question, way, given):
@@ -202,8 +222,8 @@ class Evaluator:
         return found or self._ways.setdefault(question, self._made(question))
 
     def _made(self, question: Question) -> Way | Composed:
-        if question.quantity.of_trees:
-            require_tree(self.model, question.quantity.name)
+        if isinstance(question.quantity.on_constraints, Refusal):
+            refuse_constraints(self.model, question.quantity.name, question.quantity.on_constraints)
         recipe = question.quantity.recipe(self.subject, frozenset(question.given), **dict(question.options))
         return recipe if isinstance(recipe, Composed) else self._way(recipe, question.given)
 
@@ -292,7 +312,10 @@ class Evaluator:
     def store(self, may_move: MayMove = MayMove.NOTHING, form: str | None = None) -> KernelStore:
         """Kernels for results that do not depend on what may move."""
         found = self._stores.get((may_move, form))
-        return found or self._stores.setdefault((may_move, form), KernelStore(self.model, may_move, form))
+        if found is None:
+            made = KernelStore(self.model, may_move, form, bounds_of_doubt(self.model, self.kept))
+            found = self._stores.setdefault((may_move, form), made)
+        return found
 
     def store_for(self, given: Container[str], may_move: MayMove, form: str | None = None) -> KernelStore:
         """The same, unless an argument is given in the frames of the bodies or the world: then nothing moves."""
@@ -303,7 +326,10 @@ class Evaluator:
     def on_axes(self) -> KernelStore:
         """Kernels for the same mechanism with its frames on the joint axes, whether compiled or not."""
         found = self._stores.get("on axes")
-        return found or self._stores.setdefault("on axes", KernelStore(self.subject.on_axes))
+        if found is None:
+            made = KernelStore(self.subject.on_axes, bounds=bounds_of_doubt(self.model, self.kept))
+            found = self._stores.setdefault("on axes", made)
+        return found
 
     @property
     def stores(self) -> tuple[KernelStore, ...]:
@@ -344,14 +370,15 @@ class Evaluator:
             return
         pivots, singular = pivots_of(self.model, ask)
         for row, at in np.argwhere(singular)[:1].tolist():
-            raise singular_hinge(self.model, singular_freedom(self.model, at, pivots[row, at]), " in parameters=")
+            (freedom,) = singular_freedoms(self.model, {at: pivots[row, at]})
+            raise singular_hinge(self.model, freedom, " in parameters=")
 
     def require_finite(self, result: Array, arguments: Mapping[str, Any], pivots: Array | None = None) -> None:
         """Where finite input gave something that is not finite, name the joint whose hinge inertia is zero.
 
         ``pivots`` are entries of a large result that tell.
         """
-        if self.model.nv == 0 or np.isfinite(result if pivots is None else pivots).all():
+        if self.model.nv == 0 or _is_finite(result if pivots is None else pivots):
             return
         batch = prepare(self.model, arguments, {})
         sound = np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in batch.rows.values()])
@@ -379,6 +406,12 @@ class Evaluator:
             raise SingularHingeError(
                 f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"
             ) from None
+
+
+def _is_finite(numbers: Array) -> bool:
+    """Whether all numbers are finite; where their sum is, which takes no memory, all of them are."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(numbers.sum())) or bool(np.isfinite(numbers).all())
 
 
 def _all_finite(arguments: Mapping[str, Any]) -> bool:

@@ -38,6 +38,9 @@ class SymbolicEvaluator(ScalarEvaluator):
         self.letters = letters
         self.kept["symbols"] = symbols_of(model)
 
+    def _of(self, model: Model) -> SymbolicEvaluator:
+        return type(self)(model, self.letters)
+
     def require_inertia(self, plan: Plan, arguments: Mapping[str, Any] | tuple[str, ...]) -> None:
         """Symbols cannot be judged."""
         if not self.kept["symbols"]:

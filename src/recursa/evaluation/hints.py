@@ -1,7 +1,7 @@
-"""States that are valid numbers and look as if another convention was meant: a hint, once for a robot and a reason.
+"""Hints about states that are valid numbers but look as if another convention was meant, once per robot and reason.
 
-What is looked at comes by way of Python: the first call of every question, simulations, searches, files. Later calls of
-the same question go straight into native code, which looks at nothing.
+States that come by way of Python are looked at here. Those that go straight into native code, one state or the first of
+a batch, are compared with :func:`bounds_of_doubt` there, and come here if they are beyond.
 """
 
 from __future__ import annotations
@@ -10,19 +10,36 @@ import math
 import sys
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from recursa.errors import ConventionWarning, RecursaError
 from recursa.model.model import Joint, Model
-from recursa.sweeps.batching import as_array
+from recursa.sweeps.batching import Array, as_array
 
-_ROWS = 1000  # so many states of a batch tell
+_ROWS = 1000  # so many states of a batch tell, evenly spread
 _FACTOR = 3.0  # beyond the widest limit: nobody moves a joint that far by mistake, but 45 degrees are 45
 _TURNS = 3600.0  # ten turns in degrees: what is beyond that is no angle of a joint in any unit
 _W_FIRST = (1.0, 0.0, 0.0, 0.0)
 _DEGREES, _QUATERNION = ("convention", "degrees"), ("convention", "quaternion")
+_BOUNDS, _MOTION = ("convention", "bounds"), ("convention", "motion")
+
+
+def bounds_of_doubt(model: Model, said: MutableMapping[Hashable, Any]) -> np.ndarray[Any, Any]:
+    """Coordinates (nq,) up to which a state gives no reason for a hint; infinite once the hint was given.
+
+    It is one array for each robot, and changes.
+    """
+    bounds: np.ndarray[Any, Any] = said.setdefault(_BOUNDS, np.empty(model.nq))
+    bounds[:] = np.inf
+    for joint in model.joints:
+        if joint.independent and _QUATERNION not in said and joint.kind.quaternion is not None:
+            bounds[joint.q_start + joint.kind.quaternion] = np.nextafter(1.0, 0.0)
+        if joint.independent and _DEGREES not in said and joint.kind.angle is not None:
+            bounds[joint.q_start + joint.kind.angle] = _farthest(joint)
+    return bounds
 
 
 def warn_of_conventions(model: Model, q: Any, said: MutableMapping[Hashable, Any]) -> None:
@@ -30,23 +47,38 @@ def warn_of_conventions(model: Model, q: Any, said: MutableMapping[Hashable, Any
 
     ``said`` remembers what was said of this robot. Arrays that are no states are left to others to refuse.
     """
-    try:
-        rows = as_array(model, "q", q, coordinates=True) if isinstance(q, Mapping) else np.asarray(q)
-    except (RecursaError, TypeError, ValueError):
-        return
-    if rows.dtype.kind not in "fiu" or rows.ndim == 0 or rows.shape[-1] != model.nq or rows.size == 0:
-        return
-    rows = rows.reshape(-1, model.nq)[:_ROWS]
-    for reason, message in _doubts(model, rows):
+    for reason, message in _doubts_about(model, q):
         if reason not in said:
             said[reason] = True
-            warnings.warn(message, ConventionWarning, stacklevel=user_level())
+            bounds_of_doubt(model, said)
+            if reason != _DEGREES or _MOTION not in said:
+                warnings.warn(message, ConventionWarning, stacklevel=user_level())
 
 
-def warn_of_start(model: Model, q: Any, said: MutableMapping[Hashable, Any]) -> None:
-    """The same for the start of a motion. What it comes to later may turn as far as it likes."""
-    warn_of_conventions(model, q, said)
-    said[_DEGREES] = True
+def coordinates_of(model: Model, name: str, q: Any, said: MutableMapping[Hashable, Any]) -> Array:
+    """Coordinates (..., nq) that a user handed in under a name, as an array; see :func:`warn_of_conventions`."""
+    array = as_array(model, name, q, coordinates=True)
+    bounds = said[_BOUNDS] if _BOUNDS in said else bounds_of_doubt(model, said)
+    if not (np.abs(array) <= bounds).all():
+        warn_of_conventions(model, array, said)
+    return array
+
+
+@contextmanager
+def motion(said: MutableMapping[Hashable, Any]) -> Iterator[None]:
+    """A motion of the robot is being computed, which may turn joints as far as it likes.
+
+    Meanwhile there are no hints about degrees. States that are looked at and are so far away end them for good: what is
+    computed from the motion later has such states, too.
+    """
+    outer = said.get(_MOTION, 0)
+    said[_MOTION] = outer + 1
+    try:
+        yield
+    finally:
+        said[_MOTION] = outer
+        if not outer:
+            del said[_MOTION]
 
 
 def warn_of_w_first(name: str, quaternion: np.ndarray[Any, Any]) -> None:
@@ -60,6 +92,17 @@ def warn_of_w_first(name: str, quaternion: np.ndarray[Any, Any]) -> None:
         )
 
 
+def _doubts_about(model: Model, q: Any) -> Iterator[tuple[Hashable, str]]:
+    """Reasons for hints, and their texts."""
+    try:
+        rows = as_array(model, "q", q, coordinates=True) if isinstance(q, Mapping) else np.asarray(q)
+    except (RecursaError, RuntimeError, TypeError, ValueError):
+        return
+    if rows.dtype.kind in "fiu" and rows.ndim > 0 and rows.shape[-1] == model.nq and rows.size > 0:
+        rows = rows.reshape(-1, model.nq)
+        yield from _doubts(model, rows[:: -(-len(rows) // _ROWS)])
+
+
 def _doubts(model: Model, rows: np.ndarray[Any, Any]) -> Iterator[tuple[Hashable, str]]:
     for joint in model.joints:
         if not joint.independent:
@@ -68,12 +111,12 @@ def _doubts(model: Model, rows: np.ndarray[Any, Any]) -> Iterator[tuple[Hashable
             angle = rows[:, joint.q_start + joint.kind.angle]
             angle = np.where(np.isfinite(angle), angle, 0.0)
             farthest = float(angle[np.argmax(np.abs(angle))])
-            widest = _widest(joint)
-            if widest is not None and max(_FACTOR * widest, 2.0 * math.pi) < abs(farthest) < _TURNS:
+            if _farthest(joint) < abs(farthest) < _TURNS:
                 yield (
                     _DEGREES,
-                    f"joint '{joint.name}' is at {farthest:.4g} rad, and its limits are at most {widest:.4g} rad away "
-                    f"from zero. Are these degrees? np.radians(q) turns them into the radians that are meant here",
+                    f"joint '{joint.name}' is at {farthest:.4g} rad, and its limits are at most {_widest(joint):.4g} "
+                    "rad away from zero. Are these degrees? np.radians(q) turns them into the radians that are meant "
+                    "here",
                 )
         if joint.kind.quaternion is not None:
             start = joint.q_start + joint.kind.quaternion
@@ -86,10 +129,14 @@ def _doubts(model: Model, rows: np.ndarray[Any, Any]) -> Iterator[tuple[Hashable
                 )
 
 
-def _widest(joint: Joint) -> float | None:
-    """The limit that is farthest from zero; None if one is missing."""
-    widest = max(map(abs, joint.limits)) if joint.limits is not None else math.inf
-    return widest if math.isfinite(widest) else None
+def _widest(joint: Joint) -> float:
+    """The limit that is farthest from zero; infinite if one is missing."""
+    return max(map(abs, joint.limits)) if joint.limits is not None else math.inf
+
+
+def _farthest(joint: Joint) -> float:
+    """The angle beyond which a joint is taken to be in degrees."""
+    return max(_FACTOR * _widest(joint), 2.0 * math.pi)
 
 
 def user_level() -> int:

@@ -19,7 +19,13 @@ from recursa.sweeps.batching import Array
 
 def quantity_named(name: str, wanted: str = "exported") -> Quantity:
     """The record of that name, if it can be asked on other scalars."""
-    found = {one.name: one for one in quantities() if one.exported}
+    records = {one.name: one for one in quantities()}
+    found = {key: one for key, one in records.items() if one.exported}
+    if name in records and name not in found:
+        raise RecursaError(
+            f"{name} cannot be {wanted}: it is worked out for each state by NumPy, not by a plan that becomes code. "
+            "Call it on the robot, or take the quantities that it is made of"
+        )
     if name not in found:
         raise unknown_name(f"quantity that can be {wanted}", name, found)
     return found[name]

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from recursa.constraints.assembling import assembled
 from recursa.constraints.factors import DELASSUS_FACTORS, DelassusFactors
+from recursa.constraints.impacts import Impact, impact_of
 from recursa.constraints.mobility import Mobility, mobility_of
 from recursa.constraints.quantities import (
     CONSTRAINT_BIAS,
@@ -20,13 +21,12 @@ from recursa.constraints.quantities import (
     PROJECT_VELOCITY,
 )
 from recursa.dynamics.losses import Losses, known_losses
-from recursa.errors import StateError
 from recursa.evaluation.answering import answers
 from recursa.evaluation.facade import Facade
 from recursa.methods.constrained import CONSTRAINED_COMPLIANCE
 from recursa.methods.manifold import FreeDirections, free_directions
 from recursa.model.constraints import Constraint
-from recursa.sweeps.batching import Array, as_array
+from recursa.sweeps.batching import Array
 
 
 class ConstraintMethods(Facade):
@@ -156,7 +156,7 @@ class ConstraintMethods(Facade):
         >>> import recursa as rc
         >>> robot = rc.robots.free_flyer(1).with_gravity((0, 0, -9.81)).with_constraints(rc.Contact("surface", "bus"))
         >>> q, still = robot.neutral(), [0.0] * 7
-        >>> tau = robot.inverse_dynamics(q, still, still, actuated=["joint1"])
+        >>> tau, _ = robot.actuator_torques(q, still, still, actuated=["joint1"])
         >>> force = robot.constraint_wrenches(q, still, tau)[robot.link_names.index("bus"), 3:]
         >>> bool(abs(force[2] - 9.81 * robot.mass) < 1e-9)
         True
@@ -183,7 +183,7 @@ class ConstraintMethods(Facade):
         >>> arm = rc.robots.panda_like().with_constraints(rc.Contact("point", "flange"))
         >>> q, _ = arm.random_state(1)
         >>> G = arm.constraint_jacobian(q)
-        >>> bool(np.allclose(arm.constraint_delassus(q), G @ arm.mass_matrix_inverse(q) @ G.T))
+        >>> bool(np.allclose(arm.constraint_delassus(q), G @ arm.without_constraints().mass_matrix_inverse(q) @ G.T))
         True
         """
         return self._answer(CONSTRAINT_DELASSUS, {"q": q, "parameters": parameters}, {}, out, threads)
@@ -247,8 +247,9 @@ class ConstraintMethods(Facade):
     ) -> DelassusFactors:
         """The Delassus matrix of :meth:`constraint_delassus` in factors, ``A = L D L*``, with its rank judged.
 
-        Equations are taken in their order; those that depend on others before them have a zero in D. To be kept, to
-        solve with, and to see which equations are redundant.
+        Of equations that may depend on each other the one with the largest remaining pivot is taken in every step, of
+        equal ones the earlier; where nothing but rounding is left, D is zero. Keep the factors to solve with, or to see
+        which equations are redundant.
 
         >>> import numpy as np
         >>> import recursa as rc
@@ -264,33 +265,36 @@ class ConstraintMethods(Facade):
         flat = self._answer(DELASSUS_FACTORS, {"q": q, "parameters": parameters}, {}, None, threads)
         return DelassusFactors.of(flat, self.model.ncon)
 
-    def impact(self, q: ArrayLike, v: ArrayLike, restitution: float = 0.0) -> Array:
-        """Speeds (..., nv) after an impact in which all constraints begin to hold at once, as when a loop snaps shut.
+    def impact(self, q: ArrayLike, v: ArrayLike, restitution: float = 0.0) -> Impact:
+        """Compute an impact in which all constraints begin to hold at once, as when a loop snaps shut.
 
-        ``M (v+ - v-) = G* impulse`` and ``G v+ = -restitution G v-``, which is ``v - (1 + e)(v - project_velocity(q,
-        v))``; redundant constraints by rank. Energy never grows for ``restitution`` in 0 .. 1; with 1 it is kept.
-        For single contacts that may also lift or slide see :class:`recursa.Touch`.
+        Returns an :class:`~recursa.Impact`: the speeds ``v`` (..., nv) after it, the ``impulses`` (..., ncon) that the
+        equations transfer, and the kinetic energy that is lost, ``energy_lost`` (...), in J.
+
+        ``M (v+ - v-) = G* impulses`` and ``G v+ = -restitution G v-``, so that ``v+ = v- - (1 + e)(v- -
+        project_velocity(q, v-))``. Where constraints are redundant the impulses are the shortest, as those of
+        :meth:`constraint_forces`. Energy never grows for ``restitution`` in 0 .. 1; with 1 it is kept. For single
+        contacts that may also lift or slide see :class:`recursa.Touch`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2).with_constraints(rc.Contact("point", "tip", normal=(0, 1, 0)))
-        >>> arm.impact([0.4, 0.8], [1.0, -2.0]).round(12) + 0.0  # a tip that is caught
+        >>> hit = arm.impact([0.4, 0.8], [1.0, -2.0])  # a tip that is caught
+        >>> hit.v.round(12) + 0.0
         array([0., 0.])
+        >>> bool(abs(hit.energy_lost - arm.kinetic_energy([0.4, 0.8], [1.0, -2.0])) < 1e-12)
+        True
         """
-        e = restitution
-        if isinstance(e, bool) or not isinstance(e, (int, float)) or not 0.0 <= e <= 1.0:
-            raise StateError(f"restitution must be a number from 0 to 1, not {restitution!r}")
-        after = self.project_velocity(q, v)
-        if e == 0.0:
-            return after
-        before = as_array(self.model, "v", v, coordinates=False)
-        return after + e * (after - before)
+        return impact_of(self._evaluator, q, v, restitution)
 
-    def assemble(self, q: ArrayLike, fixed: Collection[str] = ()) -> Array:
-        """A configuration (..., nq) near q that closes the loops and keeps the relations.
+    def assemble(self, q: ArrayLike, fixed: Collection[str] = (), *, limits: bool = True) -> Array:
+        """Return a configuration (..., nq) near q that closes the loops and keeps the relations.
 
-        Gauss-Newton steps on the manifold, each as short as possible, halved where they do not help. Joints ``fixed``
-        by name stay where they are; joints with limits stay within them. Where it cannot be done, a
-        :class:`~recursa.StateError` says which constraints miss, by how much, and which limits are in the way.
+        Gauss-Newton steps on the manifold, each as short as possible, halved where they do not help. If the constraints
+        cannot be kept, a :class:`~recursa.StateError` says which, by how much, and which limits are in the way.
+
+        - ``fixed``: names of joints that stay where they are.
+        - ``limits``: True keeps joints within their limits; one that starts beyond a limit goes no further beyond it.
+          False ignores limits.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(3).with_constraints(rc.Loop("point", "world", "tip", at=(0.5, 0, 0)))
@@ -298,13 +302,14 @@ class ConstraintMethods(Facade):
         >>> float(q[0]), bool(abs(arm.constraint_error(q)).max() < 1e-12)
         (0.5, True)
         """
-        return assembled(self._evaluator, q, fixed)
+        return assembled(self._evaluator, q, fixed, limits=limits)
 
     def mobility(self, q: ArrayLike, *, tolerance: float | None = None) -> Mobility:
         """How many freedoms the constraints leave at a configuration, and which speeds can be chosen freely.
 
-        The rank is that of G, rows judged against the robot's own length: what is not more than ``tolerance`` of a row,
-        5e-13 by default, counts as zero. The independent speeds are those that determine the others best.
+        The rank is that of G, its rows made orthogonal with the largest first. What is left of a row counts as zero
+        if it is not more than ``tolerance`` (5e-13 by default) of the usual size of a row, 1 where it turns and the
+        robot's own length where it moves. The independent speeds are those that determine the others best.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(3).with_constraints(rc.Loop("revolute", "world", "tip", at=(0.5, 0, 0)))

@@ -12,8 +12,10 @@ from recursa.dynamics import inverse
 from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.evaluation.answering import answers
+from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import NO_OPTIONS, given, into
 from recursa.evaluation.facade import Facade
+from recursa.methods.actuation import ACTUATOR_TORQUES
 from recursa.methods.hybrid import HYBRID_DYNAMICS, names_of
 from recursa.methods.inverse_and_forward import (
     BIAS_FORCES,
@@ -32,6 +34,13 @@ class HybridDynamics(NamedTuple):
 
     a: Array
     tau: Array
+
+
+class ActuatorTorques(NamedTuple):
+    """Torques of motors, and the generalised forces that neither motors nor constraints supply, (..., nv) each."""
+
+    tau: Array
+    residual: Array
 
 
 class DynamicsMethods(Facade):
@@ -53,7 +62,6 @@ class DynamicsMethods(Facade):
         parameters: ArrayLike | None = None,
         method: InverseMethod = "newton-euler",
         base_velocity: BaseVelocity = "body",
-        actuated: Collection[str] | None = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -87,9 +95,9 @@ class DynamicsMethods(Facade):
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
         - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
           as in :meth:`mass_matrix`.
-        - ``actuated``: the joints that have motors, by name; the others get zero, and the constraints of the robot
-          carry what they can. Of several solutions it is the shortest (N, N m). The result then has an attribute
-          ``residual`` (..., nv): the generalised forces that nothing supplies, zero where the motion is possible.
+
+        A robot with constraints needs other torques than the open tree: it is a :class:`NoSweepError`, and
+        :meth:`actuator_torques` has the torques of its motors.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, held level
@@ -99,8 +107,50 @@ class DynamicsMethods(Facade):
         arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "parameters": parameters}
         base = {"base_twist": base_twist, "base_acceleration": base_acceleration}
         options = {"losses": known_losses(losses), "method": method, "base_velocity": base_velocity}
+        return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, options, out, threads)
+
+    @as_given
+    def actuator_torques(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        actuated: Collection[str] | None = None,
+        wrenches: Any = None,
+        losses: Losses = False,
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
+        parameters: ArrayLike | None = None,
+        threads: int | None = None,
+    ) -> ActuatorTorques:
+        """Torques of the joints that have motors for the accelerations a, while the constraints carry what they can.
+
+        ``mass a + bias_forces = tau + G* lambda + residual`` with tau zero at joints without a motor and G of
+        :meth:`constraint_jacobian`. Of several solutions tau is the shortest (N, N m); where there is none, tau leaves
+        the shortest residual.
+
+        - ``actuated``: names of the joints that have motors. On a robot without constraints the default is all of them;
+          a robot with constraints needs the names.
+        - ``wrenches``, ``losses`` (True, "damping", "friction"), ``base_twist``, ``base_acceleration``,
+          ``parameters``: as in :meth:`inverse_dynamics`.
+
+        Returns (tau, residual), each (..., nv). The residual is zero where motors and constraints supply all forces.
+        Whether q, v and a obey the constraints is not checked here; :meth:`constraint_error` says it of q.
+
+        >>> import recursa as rc
+        >>> press = rc.robots.slider_crank()
+        >>> q, still = press.neutral(), [0.0, 0.0, 0.0]
+        >>> tau, residual = press.actuator_torques(q, still, still, actuated=["crank_joint"])
+        >>> tau.round(6), bool(abs(residual).max() < 1e-12)   # what holds the crank
+        (array([1.4715, 0.    , 0.    ]), True)
+        """
+        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "parameters": parameters}
+        base = {"base_twist": base_twist, "base_acceleration": base_acceleration}
         driven = None if actuated is None else names_of(actuated, "actuated")
-        return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, {**options, "actuated": driven}, out, threads)
+        options = {"losses": known_losses(losses), "actuated": driven}
+        both = self._answer(ACTUATOR_TORQUES, {**arrays, **base}, options, None, threads)
+        return ActuatorTorques(both[..., 0, :], both[..., 1, :])
 
     @answers(BIAS_FORCES)
     def bias_forces(
@@ -114,6 +164,7 @@ class DynamicsMethods(Facade):
     ) -> Array:
         """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal, gravity, springs.
 
+        Constraints do not change them: they are forces at all joints of the tree, whichever have motors.
         ``base_velocity``: "body", "mixed" or "world", how the first six of v and of the result are meant, as in
         :meth:`mass_matrix`; with "mixed" and "world" accelerations are rates of these numbers, and
         ``mass_matrix a + bias_forces = tau`` holds with them.
@@ -131,6 +182,8 @@ class DynamicsMethods(Facade):
     ) -> Array:
         """Torques (..., nv) that hold the robot still against gravity: the gradient of its energy, without springs.
 
+        Constraints do not change them: they are forces at all joints of the tree. What the motors of a closed
+        mechanism have to supply is :meth:`actuator_torques` at rest.
         ``base_velocity``: "body", "mixed" or "world", in which axes, and about which point, those of a free base are,
         as in :meth:`mass_matrix`.
         """
@@ -169,6 +222,7 @@ class DynamicsMethods(Facade):
     ) -> Array:
         """Wrenches (..., nbodies, 6) across each joint, on the child, in link axes at the link origin: f of (11).
 
+        For trees: a robot with constraints is a :class:`NoSweepError`.
         ``wrenches``, ``base_twist``, ``base_acceleration``: what acts on links and how the base is moved, as in
         :meth:`inverse_dynamics`.
         """
@@ -191,7 +245,7 @@ class DynamicsMethods(Facade):
     ) -> Array:
         """What the base exerts on the robot, (moment, force) (..., 6), in world axes at the world origin. O(n).
 
-        ``f(0) = sum of phi(0, k) (M alpha + b)``: what a mount has to carry, T(N+1) of Rodriguez & Kreutz-Delgado (76)
+        ``f(0) = sum of phi(0, k) (M alpha + b)``: what a mount has to carry, T(N+1) of Rodriguez & Kreutz-Delgado (77)
         for a base without mass. ``wrenches``, ``base_twist``, ``base_acceleration`` as in :meth:`inverse_dynamics`.
 
         >>> import recursa as rc

@@ -26,7 +26,8 @@ class KinematicsMethods(Facade):
     def poses(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Poses of all links in the world: homogeneous matrices (..., nlinks, 4, 4), link to world components.
 
-        ``W(k) = W(parent) placement J(q)``; Balafoutis & Patel (2.3.6). Cost: O(n).
+        ``W(k) = W(parent) placement J(q)``; Balafoutis & Patel (2.3.6). Cost: O(n). Constraints do not change them: q
+        need not close the loops of the robot.
 
         >>> import recursa as rc
         >>> robot = rc.robots.planar(2)
@@ -119,6 +120,8 @@ class KinematicsMethods(Facade):
 
         ``J = B* phi* H*``; Rodriguez & Kreutz-Delgado (20). Cost: O(depth of the link). ``base_velocity``: "body",
         "mixed" or "world", what the first six speeds of a robot with a free base are, as in :meth:`mass_matrix`.
+        Constraints do not change it: its columns are all speeds of the tree. Times the basis of
+        :meth:`free_directions` it is the Jacobian of a closed mechanism.
 
         >>> import recursa as rc
         >>> robot = rc.robots.planar(2)

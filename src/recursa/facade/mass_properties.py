@@ -186,6 +186,7 @@ class MassPropertyMethods(Facade):
 
         ``sum of phi(0, k) M(k) V(k)``: armature is left out, which has no axis, the spin of rotors is not.
         ``base_twist``: velocity (..., 6) of a base that is moved, as in :meth:`inverse_dynamics`. Cost: O(n).
+        Constraints do not change it: it is the momentum of the bodies with these speeds.
 
         >>> import recursa as rc
         >>> float(rc.robots.planar(1).momentum([0.0], [2.0])[4])           # 0.5 kg at 0.15 m, turning with 2 rad/s
@@ -308,7 +309,8 @@ class MassPropertyMethods(Facade):
     ) -> Array:
         """Kinetic energy in joule, (...): ``(V* M V + v* A v)/2`` with the armature A. Cost: O(n).
 
-        ``base_twist``: velocity (..., 6) of a base that is moved, as in :meth:`inverse_dynamics`.
+        ``base_twist``: velocity (..., 6) of a base that is moved, as in :meth:`inverse_dynamics`. Constraints do not
+        change it: it is the energy of the bodies with these speeds.
 
         >>> import recursa as rc
         >>> float(rc.robots.planar(1).kinetic_energy([0.0], [2.0]).round(12))      # m l^2 w^2/6
@@ -320,6 +322,8 @@ class MassPropertyMethods(Facade):
     @answers(mass_properties.POTENTIAL_ENERGY)
     def potential_energy(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Potential energy in joule, (...): ``-sum m g.c`` over the moving bodies, and that of springs. Cost: O(n).
+
+        Constraints do not change it.
 
         >>> import recursa as rc
         >>> float(rc.robots.planar(1).potential_energy([np.pi / 2]).round(12))     # 0.5 kg at a height of 0.15 m

@@ -33,7 +33,8 @@ class MatrixMethods(Facade):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """The mass matrix (..., nv, nv): ``H phi M phi* H* + A``.
+        """The mass matrix (..., nv, nv): ``H phi M phi* H* + A``. Constraints do not change it: its rows and columns
+        are the coordinates of the tree.
 
         - ``"composite"``: composite bodies, Rodriguez & Kreutz-Delgado (28)-(33); for every robot.
         - ``"augmented"``: augmented and generalised links, Balafoutis & Patel, Algorithm 6.2 (6.3.28)-(6.3.30).
@@ -64,7 +65,8 @@ class MatrixMethods(Facade):
     def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The inverse of the mass matrix (..., nv, nv): ``(I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46).
 
-        Kernels of robots with few bodies take both factors from the entries of the mass matrix: fewer operations.
+        Kernels of robots with few bodies take both factors from the entries of the mass matrix: fewer operations. A
+        robot with constraints responds in another way and is refused: see :meth:`constrained_compliance`.
         """
         return self._answer(matrices.MASS_MATRIX_INVERSE, {"q": q}, NO_OPTIONS, out, threads)
 
@@ -79,7 +81,8 @@ class MatrixMethods(Facade):
         threads: int | None = None,
     ) -> Array:
         """The Coriolis matrix (..., nv, nv) of Christoffel symbols: ``C v`` is the bias without gravity, and
-        ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020). ``packed`` as for :meth:`mass_matrix`.
+        ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020). ``packed`` as for :meth:`mass_matrix`. Constraints do not
+        change it: its rows and columns are the coordinates of the tree.
         """
         return self._answer(matrices.CORIOLIS_MATRIX, {"q": q, "v": v}, {"packed": packed}, out, threads)
 

@@ -33,7 +33,8 @@ class RegressorMethods(Facade):
         """The matrix Y (..., nv, 10 nbodies) with ``tau = Y pi`` (without losses, springs and armature).
 
         pi per body: (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes. ``packed``
-        as for :meth:`mass_matrix`; most of a humanoid's regressor is zero.
+        as for :meth:`mass_matrix`; most of a humanoid's regressor is zero. Constraints do not change it: tau are forces
+        at all joints of the tree, those of constraints among them.
         """
         return self._answer(matrices.REGRESSOR, {"q": q, "v": v, "a": a}, {"packed": packed}, out, threads)
 

@@ -1,47 +1,61 @@
-"""The arithmetic of xacro files: ``${...}`` read by a parser of its own, never by Python's.
+"""The arithmetic of xacro files: ``${...}`` parsed by Python and evaluated by a whitelist, never by ``eval``.
 
-The grammar is the part of Python's expressions that robot descriptions use: numbers, text, lists, dictionaries,
-arithmetic, comparisons, ``and or not``, ``a if c else b``, calls, items and names behind a dot.
-
-    choice  = or ["if" or "else" choice]            sum     = product {("+" | "-") product}
-    or      = and {"or" and}                        product = unary {("*" | "/" | "//" | "%") unary}
-    and     = not {"and" not}                       unary   = ("-" | "+") unary | power
-    not     = "not" not | compare                   power   = postfix ["**" unary]
-    compare = sum {("<" | "==" | "in" | ...) sum}   postfix = atom {"." name | "(" ... ")" | "[" ... "]"}
+Robot descriptions use a part of Python's expressions: numbers, text, lists, dictionaries, arithmetic, comparisons,
+``and or not``, ``a if c else b``, calls, items and names behind a dot. Every other kind of node is refused. The length
+and depth of an expression and the size of its values are bounded, and names count the work they are asked to do.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, Protocol
 
-from recursa.errors import ModelError
-from recursa.formats import expression_nodes as nodes
-from recursa.formats.expression_nodes import Evaluator, Names
-from recursa.formats.expression_values import bounded
+from recursa.errors import ModelError, did_you_mean
+from recursa.formats.expression_values import (
+    BINARY,
+    Function,
+    Namespace,
+    apply,
+    bounded,
+    cost,
+    item_of,
+    member_of,
+)
 
 MAX_LENGTH = 2048
 MAX_DEPTH = 40
 
-_TOKEN = re.compile(
-    r"""\s*(?:
-    (?P<number>(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.]))
-  | (?P<text>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")
-  | (?P<name>[^\W\d]\w*)
-  | (?P<mark>\*\*|//|<=|>=|==|!=|[-+*/%<>()\[\]{},.:=])
-  | (?P<end>\Z)
-    )""",
-    re.VERBOSE,
-)
-_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
-_WORDS = {"and", "or", "not", "if", "else", "in", "is", "for", "lambda", "True", "False", "None"}
-_CONSTANTS = {"True": True, "False": False, "None": None}
+_BLANKS = re.compile(r"[\t\n\v\f\r]")
+_SYMBOLS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.In: "in",
+    ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not",
+}  # fmt: skip
+_TOO_DEEP = f"an expression nests deeper than {MAX_DEPTH}"
+
+
+class Names(Protocol):
+    """What an expression is evaluated in."""
+
+    def lookup(self, name: str) -> Any:
+        """The value of a name; KeyError if there is none."""
+        ...
+
+    def known(self) -> list[str]:
+        """All names, for proposals."""
+        ...
+
+    def spend(self, steps: int) -> None:
+        """Count work; an error once there is too much of it."""
+        ...
 
 
 class PlainNames:
-    """Names in a dictionary, and no end of patience.
+    """Names in a dictionary, with no bound on the work.
 
     >>> evaluate("2 * a + 1", PlainNames({"a": 3}))
     7
@@ -63,274 +77,173 @@ class PlainNames:
 
 
 def evaluate(text: str, names: Names) -> Any:
-    """The value of an expression; whatever is wrong is an :class:`~recursa.errors.ModelError` without a place.
+    """The value of an expression; whatever is wrong is a :class:`~recursa.errors.ModelError` without a place.
 
     >>> evaluate("[1, 2.5][-1] ** 2 if not flag else 'no'", PlainNames({"flag": False}))
     6.25
+    >>> evaluate("__import__('os')", PlainNames({}))
+    Traceback (most recent call last):
+    recursa.errors.ModelError: the name '__import__' is not defined. There are none.
     """
-    return compiled(text.strip())(names)
+    return _Evaluation(names).value(_parsed(text.strip()), 1)
 
 
 @lru_cache(maxsize=256)
-def compiled(text: str) -> Evaluator:
-    """An expression, read once and evaluated often."""
+def _parsed(text: str) -> ast.expr:
+    """The syntax tree of an expression, parsed once and evaluated often."""
     if len(text) > MAX_LENGTH:
         raise ModelError(f"an expression has {len(text)} characters; at most {MAX_LENGTH} are read")
-    return _Parser(_tokens(text)).run()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escapes and missing blanks, which are no concern of ours
+            return ast.parse(_BLANKS.sub(" ", text), mode="eval").body
+    except SyntaxError as error:
+        raise ModelError(f"this is not a valid expression ({error.msg})") from None
+    except ValueError as error:  # a NUL character
+        raise ModelError(f"this is not a valid expression ({error})") from None
+    except (RecursionError, MemoryError):
+        raise ModelError(_TOO_DEEP) from None
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
+class _Evaluation:
+    """The values of syntax trees in some names. Chains of operators, calls and items are loops; the rest recurs."""
 
+    def __init__(self, names: Names) -> None:
+        self.names = names
 
-def _tokens(text: str) -> list[_Token]:
-    found, at = [], 0
-    while True:
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise ModelError(f"{text[at : at + 20].strip()!r} cannot be read")
-        kind = match.lastgroup or "end"
-        word = match[kind]
-        found.append(_Token("word" if kind == "name" and word in _WORDS else kind, word))
-        if kind == "end":
-            return found
-        at = match.end()
+    def value(self, node: ast.expr, depth: int) -> Any:
+        """The value of a node that stands inside ``depth`` others."""
+        if depth > MAX_DEPTH:
+            raise ModelError(_TOO_DEEP)
+        evaluator = _EVALUATORS.get(type(node))
+        if evaluator is None:
+            hint = "loops and functions of one's own are not supported"
+            raise ModelError(f"{ast.unparse(node)[:60]!r} cannot be evaluated; {hint}")
+        return evaluator(self, node, depth + 1)
 
+    def constant(self, node: ast.Constant, depth: int) -> Any:
+        if isinstance(node.value, bytes | complex) or node.value is ...:
+            raise ModelError(f"{ast.unparse(node)[:40]!r} is no number and no text")
+        return bounded(node.value)
 
-class _Parser:
-    """Recursive descent; chains of operators are loops, so that only brackets nest."""
+    def name(self, node: ast.Name, depth: int) -> Any:
+        self.names.spend(1)
+        try:
+            return self.names.lookup(node.id)
+        except KeyError:
+            hint = did_you_mean(node.id, [known for known in self.names.known() if known.isidentifier()])
+            raise ModelError(f"the name '{node.id[:60]}' is not defined. {hint}") from None
 
-    def __init__(self, tokens: list[_Token]) -> None:
-        self.tokens = tokens
-        self.at = 0
-        self.depth = 0
+    def choice(self, node: ast.IfExp, depth: int) -> Any:
+        return self.value(node.body if self.value(node.test, depth) else node.orelse, depth)
 
-    def run(self) -> Evaluator:
-        found = self.choice()
-        if self.peek.kind != "end":
-            raise self.unexpected("an operator or the end")
-        return found
+    def logic(self, node: ast.BoolOp, depth: int) -> Any:
+        """The first operand that is true (of an ``or``) or false (of an ``and``), else the last."""
+        result = None
+        for operand in node.values:
+            result = self.value(operand, depth)
+            if bool(result) is isinstance(node.op, ast.Or):
+                break
+        return result
 
-    # ---- tokens ------------------------------------------------------------------------------------------------------
+    def comparison(self, node: ast.Compare, depth: int) -> Any:
+        """``first < second < third``, each evaluated only if those before hold."""
+        left, truth = self.value(node.left, depth), True
+        for op, operand in zip(node.ops, node.comparators, strict=True):
+            right, symbol = self.value(operand, depth), _SYMBOLS[type(op)]
+            self.names.spend(1 + cost(left) + cost(right))
+            truth = apply(symbol, BINARY[symbol], left, right)
+            if not truth:
+                break
+            left = right
+        return truth
 
-    @property
-    def peek(self) -> _Token:
-        return self.tokens[self.at]
+    def arithmetic(self, node: ast.BinOp, depth: int) -> Any:
+        """``first + second - third``, from the left, however long."""
+        chain, first = [], node
+        while isinstance(first, ast.BinOp):
+            chain.append(first)
+            first = first.left  # type: ignore[assignment]
+        result = self.value(first, depth)
+        for operation in reversed(chain):
+            symbol = _SYMBOLS.get(type(operation.op))
+            if symbol is None:
+                raise ModelError(f"the operator of {ast.unparse(operation)[:60]!r} is not supported")
+            result = apply(symbol, BINARY[symbol], result, self.value(operation.right, depth))
+            self.names.spend(1 + cost(result))
+        return result
 
-    def take(self, *texts: str) -> str | None:
-        """The next token, if it is one of these marks or words."""
-        token = self.peek
-        if token.kind in ("mark", "word") and token.text in texts:
-            self.at += 1
-            return token.text
-        return None
+    def sign(self, node: ast.UnaryOp, depth: int) -> Any:
+        """``-x``, ``+x`` or ``not x``."""
+        result = self.value(node.operand, depth)
+        if isinstance(node.op, ast.Not):
+            return not result
+        if isinstance(node.op, ast.Invert) or not isinstance(result, int | float):
+            raise ModelError("a sign stands before what is no number")
+        return -result if isinstance(node.op, ast.USub) else +result
 
-    def expect(self, text: str) -> None:
-        if self.take(text) is None:
-            raise self.unexpected(f"'{text}'")
-
-    def unexpected(self, wanted: str) -> ModelError:
-        token = self.peek
-        found = "the expression ends" if token.kind == "end" else f"'{token.text[:40]}' was found"
-        hint = "; loops and functions of one's own are not supported" if token.text in ("for", "lambda") else ""
-        return ModelError(f"expected {wanted}, but {found}{hint}")
-
-    def deeper(self) -> None:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise ModelError(f"an expression nests deeper than {MAX_DEPTH}")
-
-    # ---- from loose to tight -----------------------------------------------------------------------------------------
-
-    def choice(self) -> Evaluator:
-        self.deeper()
-        first = self.any_of()
-        if self.take("if"):
-            condition = self.any_of()
-            self.expect("else")
-            first = partial(nodes.chosen, condition, first, self.choice())
-        self.depth -= 1
-        return first
-
-    def any_of(self) -> Evaluator:
-        parts = [self.all_of()]
-        while self.take("or"):
-            parts.append(self.all_of())
-        return parts[0] if len(parts) == 1 else partial(nodes.first, parts, True)
-
-    def all_of(self) -> Evaluator:
-        parts = [self.negation()]
-        while self.take("and"):
-            parts.append(self.negation())
-        return parts[0] if len(parts) == 1 else partial(nodes.first, parts, False)
-
-    def negation(self) -> Evaluator:
-        count = 0
-        while self.take("not"):
-            count += 1
-        found = self.comparison()
-        return found if not count else partial(nodes.negated, found, count % 2 == 1)
-
-    def comparison(self) -> Evaluator:
-        first, rest = self.sum(), []
-        while op := self.relation():
-            rest.append((op, self.sum()))
-        return partial(nodes.compared, first, rest) if rest else first
-
-    def relation(self) -> str | None:
-        if self.take("is"):
-            return "is not" if self.take("not") else "is"
-        if self.peek.text == "not" and self.tokens[self.at + 1].text == "in":
-            self.at += 2
-            return "not in"
-        return self.take("<", "<=", ">", ">=", "==", "!=", "in")
-
-    def chain(self, operand: Callable[[], Evaluator], *ops: str) -> Evaluator:
-        first, rest = operand(), []
-        while op := self.take(*ops):
-            rest.append((op, operand()))
-        return partial(nodes.folded, first, rest) if rest else first
-
-    def sum(self) -> Evaluator:
-        return self.chain(self.product, "+", "-")
-
-    def product(self) -> Evaluator:
-        return self.chain(self.unary, "*", "/", "//", "%")
-
-    def unary(self) -> Evaluator:
-        signs = 0
-        minus = False
-        while sign := self.take("-", "+"):
-            signs += 1
-            minus ^= sign == "-"
-        found = self.power()
-        return partial(nodes.signed, found, minus) if signs else found
-
-    def power(self) -> Evaluator:
-        base = self.postfix()
-        if not self.take("**"):
-            return base
-        self.deeper()
-        exponent = self.unary()
-        self.depth -= 1
-        return partial(nodes.folded, base, [("**", exponent)])
-
-    def postfix(self) -> Evaluator:
-        first: Evaluator = self.atom()
-        steps: list[Callable[[Any, Names], Any]] = []
-        while mark := self.take(".", "(", "["):
-            if mark == ".":
-                steps.append(partial(nodes.member, self.name()))
-            elif mark == "(":
-                steps.append(self.call())
+    def postfix(self, node: ast.expr, depth: int) -> Any:
+        """A value with members, calls and items behind it."""
+        chain, first = [], node
+        while isinstance(first, ast.Attribute | ast.Call | ast.Subscript):
+            chain.append(first)
+            first = first.func if isinstance(first, ast.Call) else first.value
+        result = self.value(first, depth)
+        for step in reversed(chain):
+            self.names.spend(1)
+            if isinstance(step, ast.Attribute):
+                self.names.spend(0 if isinstance(result, Namespace) else cost(result))
+                result = member_of(result, step.attr)
+            elif isinstance(step, ast.Call):
+                result = self.call(result, step, depth)
+            elif isinstance(step.slice, ast.Slice):
+                result = self.part(result, step.slice, depth)
             else:
-                steps.append(self.index())
-        return partial(nodes.followed, first, steps) if steps else first
+                result = item_of(result, self.value(step.slice, depth))
+        return result
 
-    def name(self) -> str:
-        token = self.peek
-        if token.kind != "name":
-            raise self.unexpected("a name")
-        self.at += 1
-        return token.text
+    def call(self, function: Any, node: ast.Call, depth: int) -> Any:
+        if not isinstance(function, Function):
+            raise ModelError("what stands before the bracket is no function")
+        arguments = [self.value(argument, depth) for argument in node.args]
+        self.names.spend(1 + sum(map(cost, arguments)))
+        named = {keyword.arg: self.value(keyword.value, depth) for keyword in node.keywords if keyword.arg}
+        if len(named) < len(node.keywords):
+            raise ModelError("arguments behind '**' are not supported")
+        return apply(function.name, function.call, *arguments, **named)
 
-    def call(self) -> Callable[[Any, Names], Any]:
-        given: list[Evaluator] = []
-        named: dict[str, Evaluator] = {}
-        while not self.take(")"):
-            if given or named:
-                self.expect(",")
-                if self.take(")"):
-                    break
-            if self.peek.kind == "name" and self.tokens[self.at + 1].text == "=":
-                key = self.name()
-                self.expect("=")
-                named[key] = self.choice()
-            elif named:
-                raise self.unexpected("a name with '='")
-            else:
-                given.append(self.choice())
-        return partial(nodes.called, given, named)
+    def part(self, owner: Any, node: ast.Slice, depth: int) -> Any:
+        if not isinstance(owner, str | list):
+            raise ModelError("a part with ':' can be taken of text and lists only")
+        bounds = [None if end is None else self.value(end, depth) for end in (node.lower, node.upper, node.step)]
+        self.names.spend(cost(owner))
+        return apply(":", lambda items, *ends: items[slice(*ends)], owner, *bounds)
 
-    def index(self) -> Callable[[Any, Names], Any]:
-        parts: list[Evaluator | None] = [None if self.peek.text == ":" else self.choice()]
-        while len(parts) < 3 and self.take(":"):
-            parts.append(None if self.peek.text in (":", "]") else self.choice())
-        self.expect("]")
-        return partial(nodes.item, parts[0]) if len(parts) == 1 and parts[0] else partial(nodes.slice_of, parts)
+    def items(self, node: ast.List | ast.Tuple, depth: int) -> list[Any]:
+        self.names.spend(len(node.elts))
+        return bounded([self.value(element, depth) for element in node.elts])
 
-    def atom(self) -> Evaluator:
-        token = self.peek
-        self.at += token.kind != "end"
-        if token.kind == "number":
-            return partial(nodes.constant, _number(token.text))
-        if token.kind == "text":
-            return partial(nodes.constant, self.texts(token.text))
-        if token.kind == "name":
-            return partial(nodes.lookup, token.text)
-        if token.text in _CONSTANTS:
-            return partial(nodes.constant, _CONSTANTS[token.text])
-        if token.text == "[":
-            return partial(nodes.list_of, self.several("]"))
-        if token.text == "{":
-            return self.dictionary()
-        if token.text == "(":
-            return self.bracketed()
-        self.at -= token.kind != "end"
-        raise self.unexpected("a value")
-
-    def texts(self, first: str) -> str:
-        """Text constants that stand side by side are one."""
-        pieces = [_unescaped(first)]
-        while self.peek.kind == "text":
-            pieces.append(_unescaped(self.peek.text))
-            self.at += 1
-        return "".join(pieces)
-
-    def several(self, closing: str) -> list[Evaluator]:
-        parts: list[Evaluator] = []
-        while not self.take(closing):
-            if parts:
-                self.expect(",")
-                if self.take(closing):
-                    break
-            parts.append(self.choice())
-        return parts
-
-    def bracketed(self) -> Evaluator:
-        if self.take(")"):
-            return partial(nodes.list_of, [])
-        first = self.choice()
-        if self.take(")"):
-            return first
-        self.expect(",")
-        return partial(nodes.list_of, [first, *self.several(")")])
-
-    def dictionary(self) -> Evaluator:
-        pairs: list[tuple[Evaluator, Evaluator]] = []
-        while not self.take("}"):
-            if pairs:
-                self.expect(",")
-                if self.take("}"):
-                    break
-            key = self.choice()
-            self.expect(":")
-            pairs.append((key, self.choice()))
-        return partial(nodes.dict_of, pairs)
+    def dictionary(self, node: ast.Dict, depth: int) -> dict[Any, Any]:
+        self.names.spend(len(node.keys))
+        keys = [None if key is None else self.value(key, depth) for key in node.keys]
+        if not all(isinstance(key, str | int | float) for key in keys):
+            raise ModelError("the keys of a dictionary must be text or numbers")
+        return bounded(dict(zip(keys, (self.value(item, depth) for item in node.values), strict=True)))
 
 
-def _number(text: str) -> int | float:
-    if text[:2] in ("0x", "0X"):
-        return bounded(int(text, 16))
-    if text.isdigit():
-        if len(text) > 1 and text[0] == "0" and text.strip("0"):
-            raise ModelError(f"the whole number {text[:20]} begins with 0")
-        if len(text) > 1200:
-            raise ModelError(f"a number has {len(text)} digits")
-        return bounded(int(text))
-    return float(text)
-
-
-def _unescaped(quoted: str) -> str:
-    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[0]), quoted[1:-1])
+_EVALUATORS: dict[type[ast.expr], Callable[[_Evaluation, Any, int], Any]] = {
+    ast.Constant: _Evaluation.constant,
+    ast.Name: _Evaluation.name,
+    ast.IfExp: _Evaluation.choice,
+    ast.BoolOp: _Evaluation.logic,
+    ast.Compare: _Evaluation.comparison,
+    ast.BinOp: _Evaluation.arithmetic,
+    ast.UnaryOp: _Evaluation.sign,
+    ast.Attribute: _Evaluation.postfix,
+    ast.Call: _Evaluation.postfix,
+    ast.Subscript: _Evaluation.postfix,
+    ast.List: _Evaluation.items,
+    ast.Tuple: _Evaluation.items,
+    ast.Dict: _Evaluation.dictionary,
+}
+"""The kinds of node that are evaluated; every other kind is refused."""

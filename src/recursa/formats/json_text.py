@@ -9,7 +9,8 @@ from typing import Any
 
 from recursa.errors import ModelError
 
-_LONGEST = 400  # digits and letters of a number
+LONGEST = 400
+"""Digits and letters of a number."""
 
 
 def parse_json(text: str, source: str | None) -> Any:
@@ -42,7 +43,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _real(text: str) -> float:
-    number = float(text) if len(text) <= _LONGEST else math.inf
+    number = float(text) if len(text) <= LONGEST else math.inf
     if math.isinf(number):
         raise ModelError(f"the number {text[:20]}{'...' if len(text) > 20 else ''} is too large for a float")
     return number

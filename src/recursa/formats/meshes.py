@@ -1,4 +1,4 @@
-"""Mesh files: where they are, in the folders that a user named, and what they weigh.
+"""Mesh files: where they are, in the folders that may be opened, and what they weigh.
 
 They are looked for when a robot is loaded, and opened only to take an inertia from them or to draw them, by trimesh,
 from memory: what a mesh file refers to in turn is not opened.
@@ -15,6 +15,7 @@ from typing import Any, Literal
 from recursa.errors import ModelError
 from recursa.formats.source import Assets, read_bytes
 from recursa.formats.table import require
+from recursa.formats.xml import for_other_parsers
 from recursa.model.description import Description, Geometry
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.vec3 import SymMat3, Vec3
@@ -25,21 +26,24 @@ _ROUNDING = 1e-12  # of a mesh's size: what is smaller is what sums over triangl
 _FLAT = 1e-9  # of its size cubed: a smaller volume is that of a sheet, thickened by rounding
 
 
-def with_mesh_paths(description: Description, assets: Assets) -> Description:
-    """The description with the paths of the meshes that lie in the folders; those that a reader found stay."""
+def with_mesh_paths(description: Description, assets: Assets) -> tuple[Description, tuple[str, ...]]:
+    """The description with the paths of the meshes that lie in the folders, and the references that were not found.
+
+    Paths that a reader found stay.
+    """
 
     @cache
     def path_of(reference: str) -> str | None:
-        found = assets.find(reference, description.source)
-        return None if found is None else str(found)
+        path = assets.find(reference, description.source)
+        return None if path is None else str(path)
 
     def placed(shape: Geometry) -> Geometry:
         return shape if shape.path or not shape.mesh else replace(shape, path=path_of(shape.mesh))
 
-    return replace(
-        description,
-        links=tuple(replace(link, geometry=tuple(map(placed, link.geometry))) for link in description.links),
-    )
+    links = tuple(replace(link, geometry=tuple(map(placed, link.geometry))) for link in description.links)
+    shapes = (shape for link in links for shape in link.geometry)
+    missing = dict.fromkeys(shape.mesh for shape in shapes if shape.mesh and not shape.path)
+    return replace(description, links=links), tuple(missing)
 
 
 def mesh_solid(shape: Geometry, link: str) -> tuple[RigidInertia, str]:
@@ -87,14 +91,20 @@ def opened(path: Path, where: str, purpose: str, force: Literal["mesh", "scene"]
     if path.suffix.lower() not in READABLE:
         raise ModelError(f"{where} is of a kind that is not read; it must be one of {', '.join(READABLE)}")
     content = read_bytes(path)
-    if b"<!DOCTYPE" in content:
-        raise ModelError(
-            f"{where} has a document type, which is not accepted, because entities can be used for attacks"
-        )
+    if path.suffix.lower() == ".dae":
+        try:
+            content = for_other_parsers(content, str(path))  # COLLADA is XML, which another library parses
+        except ModelError as error:
+            raise ModelError(f"{where}: {error.reason}", line=error.line, source=error.source) from None
     try:
-        found = trimesh.load(io.BytesIO(content), file_type=path.suffix.lower()[1:], force=force)
+        shape = trimesh.load(io.BytesIO(content), file_type=path.suffix.lower()[1:], force=force)
     except Exception as error:  # whatever a reader of some format stumbles over
         raise ModelError(f"{where}, file '{path}', cannot be read: {type(error).__name__}: {error}") from None
-    if not isinstance(found, trimesh.Trimesh | trimesh.Scene):  # some versions make an empty list of an empty file
+    if not isinstance(shape, trimesh.Trimesh | trimesh.Scene):  # some versions make an empty list of an empty file
         raise ModelError(f"{where}, file '{path}', cannot be read: there is no mesh in it")
-    return found
+    for part in shape.geometry.values() if isinstance(shape, trimesh.Scene) else [shape]:
+        faces: Any = getattr(part, "faces", ())
+        if len(faces) and not 0 <= faces.min() <= faces.max() < len(part.vertices):
+            reason = f"a triangle refers to vertex {faces.max()}, and there are {len(part.vertices)}"
+            raise ModelError(f"{where}, file '{path}', cannot be read: {reason}")
+    return shape

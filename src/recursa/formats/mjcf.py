@@ -8,7 +8,6 @@ mass between them. Coordinates are MuJoCo's ``qpos``, quaternions with w last.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from threading import Lock
 from typing import Any, NamedTuple
@@ -36,7 +35,7 @@ from recursa.model.geometry import Geometry, Material
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.constant_trig import cos_sin
-from recursa.spatial.constants import finite, rotation_of, snapped, turned
+from recursa.spatial.constants import finite, rotation_of
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
 from recursa.spatial.vec3 import X_AXIS, ZERO, SymMat3, Vec3
@@ -60,7 +59,6 @@ def read_mjcf(source: Source) -> Description:
 
 _SPOILING = "unknown exception"  # after it MuJoCo 4.0 waits for a lock of its own in the next call, for ever
 _spoiled: list[str] = []
-_LINES = re.compile(rb"[\t\n\r]")
 _compiling = Lock()  # what is done with warnings is said for all threads together
 
 
@@ -75,16 +73,7 @@ def compile_mjcf(source: Source) -> Compiled:
     """What MuJoCo's compiler makes of a source; it opens no file itself."""
     mujoco = _library()
     prepared = prepare(source)
-    try:
-        model = _compiled(mujoco, prepared)
-    except ModelError:
-        if not prepared.as_it_stands or _spoiled:
-            raise
-        model = None
-    if model is None or (prepared.as_it_stands and _LINES.search(model.names)):  # see as_it_stands
-        prepared = prepare(source, closely=True)
-        model = _compiled(mujoco, prepared)
-    return Compiled(model, prepared)
+    return Compiled(_compiled(mujoco, prepared), prepared)
 
 
 def _compiled(mujoco: Any, prepared: Prepared) -> Any:
@@ -228,7 +217,7 @@ class _Translation:
         axis = vector(self.model.jnt_axis[joint])
         if kind != HINGE:
             return shift(axis * -ref)
-        return Transform(snapped(Rotation.from_axis_cos_sin(axis, *cos_sin(-ref))), ZERO)
+        return Transform(Rotation.from_axis_cos_sin(axis, *cos_sin(-ref)).snapped(), ZERO)
 
     def _links(self) -> Iterator[LinkRecord]:
         """The links of bodies."""
@@ -241,7 +230,7 @@ class _Translation:
                 name,
                 mass,
                 Vec3(*com),
-                tensor if turn is IDENTITY else turned(turn, tensor),
+                tensor if turn is IDENTITY else turn.symmetric(tensor),
                 bool(mass or xx or yy or zz),
                 False,
                 tuple(self._shapes(body)) if shapes and body else (),
@@ -300,7 +289,7 @@ class _Translation:
         first, nv = model.jnt_dofadr[joint], KINDS[kind].nv
         own = slice(first, first + nv)
         stiffness, rest = self._spring(joint)
-        rotation = snapped(placed.rotation)
+        rotation = placed.rotation.snapped()
         return JointRecord(
             name,
             kind,

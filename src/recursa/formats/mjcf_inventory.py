@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from recursa.formats.mjcf_geoms import FROM_FILES
-from recursa.formats.xml import Element, Outline, clipped, outline
+from recursa.formats.xml import Element, clipped
 from recursa.formats.xml_text import is_ordinary
 
-_LONGEST = 1024 * 1024  # characters of a text that is handed on as it stands
 MAX_ELEMENTS = 20_000  # copies included; the compiler's time grows with the square, to some seconds
 
 SILENT = {"visual", "statistic", "size", "custom", "sensor", "camera", "light", "texture", "material", "lengthrange"}
@@ -31,31 +30,6 @@ LEFT_OUT = {
 OMITTED = frozenset(SILENT | LEFT_OUT.keys())
 
 _COPIES = frozenset({"attach", "replicate"})
-_END = "</mujoco>"
-_WORDS = (OMITTED - {"size"}) | _COPIES | {"include", "count", "mesh", "asset", ""}
-
-
-def as_it_stands(content: str | bytes, depth: int, dropped: frozenset[str], more: str) -> tuple[str, Outline] | None:
-    """The text with ``more`` at its end, if the compiler can be given it as it stands; None if it wants a closer look.
-
-    That is a text in which nothing is left out, copied, opened or to be escaped, going by its tags and the names of its
-    attributes, which may not be among those that are ``dropped``. Values may be broken by lines: names may not, see
-    mjcf.py.
-    """
-    if not content.isascii() or len(content) > _LONGEST:
-        return None
-    text = content if isinstance(content, str) else content.decode("ascii")
-    body = text.rstrip()
-    found = outline(body, depth, MAX_ELEMENTS) if body.startswith("<") and body.endswith(_END) else None
-    if found is None or found.tags[0] != "mujoco":
-        return None
-    tags, names = f" {' '.join(found.tags)} ".lower(), f" {' '.join(found.names)} ".lower()
-    if " size " in tags or " file" in tags or " file" in names:
-        return None  # a size is that of buffers; as an attribute it is that of a shape
-    words = {*tags[1:-1].split(" "), *names[1:-1].split(" ")}
-    if not (words.isdisjoint(_WORDS) and words.isdisjoint(dropped)):
-        return None
-    return f"{body.removesuffix(_END)}{more}{_END}", found
 
 
 class Inventory(NamedTuple):

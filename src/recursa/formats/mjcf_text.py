@@ -4,8 +4,7 @@ The XML is read with our own reader. Included files are put in their places, and
 on (meshes, attached models) are read through the folders that the user named and handed over in memory, under names of
 our own. What says nothing about the motion of a tree of bodies is left out before anything is compiled: looks, sensors,
 sizes of buffers, meshes of geoms whose mass does not count. What is left is written again, one tag to a line, so that
-the compiler's messages lead back to the lines of the source. A text in which nothing of all this has to be done is
-handed over as it stands.
+the compiler's messages lead back to the lines of the source.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from pathlib import Path, PurePosixPath
 
 from recursa.errors import ModelError
 from recursa.formats.mjcf_geoms import Defaults, Masses
-from recursa.formats.mjcf_inventory import LEFT_OUT, MAX_ELEMENTS, OMITTED, SILENT, Growth, Inventory, as_it_stands
+from recursa.formats.mjcf_inventory import LEFT_OUT, MAX_ELEMENTS, OMITTED, SILENT, Growth, Inventory
 from recursa.formats.source import Assets, Source
-from recursa.formats.xml import Element, Outline, clipped, parse
+from recursa.formats.xml import Element, clipped, parse
 from recursa.formats.xml_text import start_tag
 from recursa.model.description import Note
 
@@ -50,10 +49,7 @@ _LINE = re.compile(r"\bline (\d+)")
 
 @dataclass
 class Prepared:
-    """Text for MuJoCo's compiler with the files it asks for, the element of every line, and what was left out.
-
-    Of a text that is handed over ``as_it_stands`` the elements of lines are not known.
-    """
+    """Text for MuJoCo's compiler with the files it asks for, the element of every line, and what was left out."""
 
     text: str
     source: str | None
@@ -62,12 +58,6 @@ class Prepared:
     places: Sequence[Element] = ()
     notes: Sequence[Note] = ()
     originals: Mapping[str, str] = field(default_factory=dict)
-    outline: Outline | None = None
-
-    @property
-    def as_it_stands(self) -> bool:
-        """Whether it is the text of the source, but for its end."""
-        return self.outline is not None
 
     def refused(self, message: str) -> ModelError:
         """The error for what MuJoCo says about the text, at the line of the source."""
@@ -91,8 +81,6 @@ class Prepared:
 
     @cached_property
     def _lines(self) -> Mapping[str, Mapping[str, int]]:
-        if self.outline is not None:
-            return self.outline.lines
         found = dict[str, dict[str, int]]()
         for one in self.places:
             if "name" in one.attributes and one.source == self.source:
@@ -100,15 +88,8 @@ class Prepared:
         return found
 
 
-def prepare(source: Source, *, closely: bool = False) -> Prepared:
-    """The text of a source made ready; a file that may not be opened, or would grow too large, is a ModelError.
-
-    ``closely`` writes it again in any case.
-    """
-    plain = None if closely else as_it_stands(source.content, MAX_DEPTH, _SOMEWHERE_DROPPED, _OWN_COMPILER)
-    if plain is not None:
-        text, found = plain
-        return Prepared(text, source.path, found.root.get("model", ""), outline=found)
+def prepare(source: Source) -> Prepared:
+    """The text of a source made ready; a file that may not be opened, or would grow too large, is a ModelError."""
     root = _parsed(source.content, source.path)
     shared = _Shared(source.assets)
     lines, places = _Model(root, shared, ()).written()

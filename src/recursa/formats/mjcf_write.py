@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from recursa.errors import ModelError
+from recursa.errors import ModelError, ModelWarning, shortened
 from recursa.formats.mjcf_chains import Spelled, chains, spelled
-from recursa.formats.mjcf_numbers import ENDLESS, inertial_frame, reordered
+from recursa.formats.mjcf_inertias import accepted, carries, mass_data, quaternion
+from recursa.formats.mjcf_numbers import ENDLESS, reordered
 from recursa.formats.xml_text import element, empty_tag, numbers
 from recursa.model.closures import as_told
 from recursa.model.description import Actuator, Closure, Description, JointRecord, LinkRecord, NamedState, Relation
@@ -16,15 +18,10 @@ from recursa.model.inputs import unused
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK, Model
 from recursa.model.variations import with_free_base
-from recursa.spatial.principal import principal_axes
-from recursa.spatial.rotation import IDENTITY, Rotation
+from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import ZERO
 
-LEAST = 2e-15
-"""MuJoCo wants masses and moments of moving bodies above 1e-15: where there is nothing, this is written."""
-
-_ROUNDING = 1e-9  # moments may miss the triangle inequality by this fraction, as for the doctor
 _DEEPEST = 450  # bodies inside bodies; MuJoCo's reader stops at 500
 _THRUST = -1  # in the place of the number of a frame
 _STAND_IN = {"pos": "0.1 0.2 0.3", "quat": "0.5 0.1 0.7 0.3", "mass": "1", "diaginertia": "1 1.1 1.2"}
@@ -36,7 +33,7 @@ def write_mjcf(model: Model, *, stand_in: bool = False) -> str:
     Every link is a body and every named frame a site. A link without mass between two joints, with nothing else on it,
     becomes no body: its joints are those of the next link. What MuJoCo has no words for is a ModelError with the name:
     screws, rotors that spin on a link, armature along link axes of a free or planar joint, inertias that no body can
-    have.
+    have. Ranges without width, which MuJoCo refuses, are left out with a warning.
 
     ``stand_in`` writes the tree alone, a body for every link, with stand-ins for the inertias of moving bodies, for
     programs that put in other numbers afterwards.
@@ -78,6 +75,7 @@ class _Writing:
     model: Model
     stand_in: bool
     order: list[Spelled] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.links = {link.name: link for link in self.description.links}
@@ -87,6 +85,11 @@ class _Writing:
         children = {joint.child for joint in self.description.joints}
         self.root = next(name for name in self.links if name not in children)
         self.world = self.root == WORLD_LINK or any(joint.kind == "free" for joint in self.below[self.root])
+        if not self.stand_in:
+            self.links, lost = accepted(self.links, self.below, self.root, self.world)
+            if lost:
+                names = shortened([f"'{name}'" for name in lost])
+                self.left_out.append(f"inertias that MuJoCo refuses, of links that do not move: {names}")
         self.joint_names = {joint.name for joint in self.description.joints}
         self.extra_sites = self._new_sites()
 
@@ -101,6 +104,9 @@ class _Writing:
             tendons, motors = self._motors()
             content += self._section("tendon", tendons) + self._section("actuator", motors)
             content += self._section("keyframe", map(self._key, self.description.states))
+        if self.left_out:
+            text = f"the MJCF of robot '{self.description.name}' leaves out {'; '.join(self.left_out)}"
+            warnings.warn(text, ModelWarning, stacklevel=4)
         return "\n".join([*element("mujoco", {"model": self.description.name}, content), ""])
 
     def _section(self, tag: str, lines: Iterable[str]) -> list[str]:
@@ -156,40 +162,10 @@ class _Writing:
     def _inertial(self, link: LinkRecord, moves: bool) -> list[str]:
         if self.stand_in:
             return [empty_tag("inertial", _STAND_IN)] if moves else []
-        if not (link.mass or any(link.inertia)) and not (moves and not self._carries(link.name)):
+        least = moves and not carries(link.name, self.links, self.below)
+        if not (link.mass or any(link.inertia)) and not least:
             return []
-        return [empty_tag("inertial", self._mass_data(link, moves and not self._carries(link.name)))]
-
-    def _carries(self, link: str) -> bool:
-        """Whether something that is fixed to a link satisfies MuJoCo's compiler in its place."""
-        fixed = [joint.child for joint in self.below[link] if joint.kind == "fixed"]
-        return any(
-            (self.links[name].mass >= LEAST and min(principal_axes(self.links[name].inertia)[0]) >= LEAST)
-            or self._carries(name)
-            for name in fixed
-        )
-
-    def _mass_data(self, link: LinkRecord, least: bool) -> dict[str, str]:
-        moments, axes = inertial_frame(link.inertia, link.com)
-        low, middle, high = sorted(moments)
-        short = high - middle - low
-        numbers_of = (link.mass, *link.com, *moments)
-        if not all(math.isfinite(x) for x in numbers_of) or link.mass < 0.0 or low < -_ROUNDING * high:
-            raise self._impossible(link, "masses and moments must be finite and not negative")
-        if short > _ROUNDING * high:
-            raise self._impossible(link, f"the largest moment exceeds the sum of the others by {short:.3g} kg m^2")
-        floor = LEAST if least else 0.0
-        kept = [max(moment, floor) for moment in moments]
-        place = kept.index(max(kept))
-        kept[place] = min(kept[place], sum(kept) - kept[place])
-        turned = {"quat": _quaternion(axes)} if axes != IDENTITY else {}
-        mass = {"mass": numbers(max(link.mass, floor)), "diaginertia": numbers(*kept)}
-        return {"pos": numbers(*link.com), **turned, **mass}
-
-    def _impossible(self, link: LinkRecord, why: str) -> ModelError:
-        moments = ", ".join(f"{x:.4g}" for x in principal_axes(link.inertia)[0])
-        what = f"link '{link.name}' has a mass of {link.mass:g} kg and principal moments ({moments}) kg m^2"
-        return ModelError(f"{what}, which MuJoCo refuses: {why}. robot.doctor() tells more")
+        return [empty_tag("inertial", mass_data(link, least))]
 
     def _site(self, name: str, placed: Transform) -> str:
         return empty_tag("site", {"name": name} | _at(placed))
@@ -210,11 +186,22 @@ class _Writing:
                 attributes[name] = numbers(value)
         if joint.stiffness:
             attributes |= {"stiffness": numbers(joint.stiffness), "springref": numbers(joint.rest)}
-        if KINDS[joint.kind].nv == 1 and joint.limits is not None:
-            attributes |= {"limited": "true", "range": numbers(*map(_bounded, joint.limits))}
-        if KINDS[joint.kind].nv == 1 and joint.effort is not None and math.isfinite(joint.effort):
-            attributes |= {"actuatorfrclimited": "true", "actuatorfrcrange": numbers(-joint.effort, joint.effort)}
+        if KINDS[joint.kind].nv == 1:
+            owner, effort = f"joint '{joint.name}'", joint.effort
+            attributes |= self._range("", joint.limits, f"the range of {owner}")
+            if effort is not None and math.isfinite(effort):
+                attributes |= self._range("actuatorfrc", (-effort, effort), f"the largest effort of {owner}")
         return empty_tag("joint", attributes)
+
+    def _range(self, prefix: str, bounds: tuple[float, float] | None, what: str) -> dict[str, str]:
+        """The attributes of a range. MuJoCo refuses one that has no width, so it is left out with a warning."""
+        if bounds is None:
+            return {}
+        low, high = map(_bounded, bounds)
+        if not low < high:
+            self.left_out.append(f"{what}, ({bounds[0]:g}, {bounds[1]:g}), because MuJoCo requires lower < upper")
+            return {}
+        return {f"{prefix}limited": "true", f"{prefix}range": numbers(low, high)}
 
     # ---- constraints -------------------------------------------------------------------------------------------------
 
@@ -229,13 +216,16 @@ class _Writing:
             for actuator in self.description.actuators:
                 joint = _thruster(actuator, child)
                 wanted += [(actuator.name, _THRUST, child[joint], IDENTITY_TRANSFORM)] if joint else []
-        known = {
-            (joint.parent, joint.placement @ joint.after): joint.child
+        frames = {
+            joint.child: (joint.parent, joint.placement @ joint.after)
             for joint in self.description.joints
             if joint.kind == "fixed" and self.links[joint.child].frame and not self.below[joint.child]
         }
+        known = {place: name for name, place in frames.items()}
         taken, new = set(self.links), dict[str, list[tuple[str, Transform]]]()
         for owner, number, link, placed in wanted:
+            if link in frames:  # which is a site itself, and carries none
+                link, placed = frames[link][0], frames[link][1] @ placed
             if (link, placed) not in known:
                 name = unused(f"{owner}_site" if number == _THRUST else f"{owner}_{number + 1}", taken)
                 taken.add(name)
@@ -251,13 +241,18 @@ class _Writing:
                 name = closure.name if number == 0 else f"{closure.name}_{number + 1}"
                 tag = "weld" if closure.kind in ("weld", "fixed") else "connect"
                 yield empty_tag(tag, {"name": name, "site1": one, "site2": other})
-        fixed = {joint.name for joint in self.description.joints if joint.kind == "fixed"}  # which are no joints there
+        moving = {joint.name for joint in self.description.joints if joint.kind != "fixed"}
+        fixed = {joint.name for joint in self.description.joints} - moving  # which are no joints there
         for joint in self.description.joints:
-            if joint.mimic is not None and joint.name not in fixed:
-                tie = joint.mimic
-                name = unused(f"{joint.name}_mimic", {relation.name for relation in self.description.relations})
-                leader = None if tie.joint in fixed else tie.joint
-                yield self._relation(Relation(name, joint.name, leader, (tie.offset, tie.multiplier)))
+            tie = joint.mimic
+            if tie is None or joint.name in fixed:
+                continue
+            if tie.joint not in moving | fixed:
+                self.left_out.append(f"the tie of joint '{joint.name}' to '{tie.joint}', which the robot does not have")
+                continue
+            name = unused(f"{joint.name}_mimic", {relation.name for relation in self.description.relations})
+            leader = None if tie.joint in fixed else tie.joint
+            yield self._relation(Relation(name, joint.name, leader, (tie.offset, tie.multiplier)))
         for relation in self.description.relations:
             yield self._relation(relation)
 
@@ -284,8 +279,7 @@ class _Writing:
                     raise ModelError(f"actuator '{actuator.name}': MuJoCo pulls at several joints of one freedom only")
                 tendons += element("fixed", {"name": actuator.name}, parts)
                 attributes["tendon"] = actuator.name
-            if actuator.force is not None:
-                attributes |= {"forcelimited": "true", "forcerange": numbers(*map(_bounded, actuator.force))}
+            attributes |= self._range("force", actuator.force, f"the force range of motor '{actuator.name}'")
             motors.append(empty_tag("motor", attributes))
         return tendons, motors
 
@@ -340,12 +334,7 @@ def _frames_of(closure: Closure) -> Iterator[tuple[str, Transform]]:
 def _at(placed: Transform) -> dict[str, str]:
     """The attributes of a place; none where it is the origin."""
     position = {"pos": numbers(*placed.translation)} if placed.translation != ZERO else {}
-    return position | ({"quat": _quaternion(placed.rotation)} if placed.rotation != IDENTITY else {})
-
-
-def _quaternion(rotation: Rotation) -> str:
-    x, y, z, w = rotation.quaternion()
-    return numbers(w, x, y, z)
+    return position | ({"quat": quaternion(placed.rotation)} if placed.rotation != IDENTITY else {})
 
 
 def _bounded(value: float) -> float:

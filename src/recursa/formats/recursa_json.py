@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from recursa.errors import ModelError, unknown_name
@@ -23,9 +23,7 @@ from recursa.model.joints import KINDS
 from recursa.model.model import Model
 
 NAME = "recursa"
-VERSION = 3
-"""Files with constraints; those whose joints have rotors or springs are version 2, all others 1, so that older programs
-read what they can."""
+VERSION = 1
 _BEGINS = re.compile(r'\s*\{[^{}\[\]]*"format"\s*:\s*"recursa"')
 _WIDTH = 100
 
@@ -75,7 +73,7 @@ def read_recursa(source: Source) -> Description:
 def robot_schema() -> dict[str, Any]:
     """The JSON schema of robot files; ``robot.schema.json`` beside this file is its text."""
     top = schema(Description)
-    head = {"format": {"const": NAME}, "version": {"enum": list(range(1, VERSION + 1))}}
+    head = {"format": {"const": NAME}, "version": {"const": VERSION}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Recursa robot file, version {VERSION}",
@@ -91,15 +89,7 @@ def robot_schema() -> dict[str, Any]:
 def _headed(description: Description) -> dict[str, Any]:
     data = plain(description, Description)
     options = {"gravity": list(description.gravity or ()), "floating": description.floating, "mimic": description.mimic}
-    return {"format": NAME, "version": _version(description), "name": description.name, **options, **data}
-
-
-def _version(description: Description) -> int:
-    if description.constraints:
-        return 3
-    later = [item for item in fields(JointRecord) if item.metadata.get("later")]
-    said = any(getattr(joint, item.name) != item.default for joint in description.joints for item in later)
-    return 2 if said or any(joint.mimic and joint.mimic.rigid for joint in description.joints) else 1
+    return {"format": NAME, "version": VERSION, "name": description.name, **options, **data}
 
 
 def _without_lines(description: Description) -> Description:

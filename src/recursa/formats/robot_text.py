@@ -30,12 +30,6 @@ def model_text(model: Model) -> str:
 def model_from_text(text: str) -> Model:
     """The model again. Text that was not written by :func:`model_text` is a KeyError, TypeError or ValueError."""
     data = json.loads(text)
-    if "description" in data:  # earlier versions wrote the options beside it
-        options = {name: data[name] for name in ("gravity", "floating", "mimic")}
-        data = {**data["description"], **options}
-    for link in data.get("links", ()):
-        if any("role" not in shape for shape in link.get("geometry", ())):  # there was only how far they reach
-            del link["geometry"]
     description: Description = record(data, Description, "")
     require_printable(description)
     gravity, mimic = description.gravity or STANDARD_GRAVITY, description.mimic or "free"

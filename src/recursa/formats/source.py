@@ -1,18 +1,21 @@
-"""What a reader is given: the text, the file it came from, and the folders that it may open files in."""
+"""What a reader gets: the text, the file that it came from, and the folders in which it may open other files."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from recursa.bundled import BUNDLED, FILES
 from recursa.errors import ModelError, shortened
+from recursa.formats.file_bytes import MAX_SIZE as MAX_SIZE
+from recursa.formats.file_bytes import read_bytes as read_bytes
+from recursa.formats.ros_packages import package_name
 
-MAX_SIZE = 32 * 1024 * 1024
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world", ".xacro", ".json", ".yaml", ".yml", ".csv")
 """Endings of robot files, for proposals where a file is missing; formats are told by content."""
 
@@ -21,57 +24,109 @@ _SCHEME = re.compile(r"(package|model|file)://")
 
 
 class Assets:
-    """The folders a user named: files that a robot file refers to are looked for there, and nowhere else.
+    """The folders in which files that a robot file refers to are looked for, and nowhere else.
 
-    ``package://NAME/REST`` and ``model://NAME/REST`` are ``NAME/REST`` below one of the folders, or ``REST`` below a
-    folder called NAME. Other references are relative to the file that has them, or else to a folder. What lies outside
-    all folders is not opened, however it is spelled: by ``..``, as an absolute path or through a symbolic link.
+    These are the folders that the user named, and for a robot file that was loaded by its path the folder that it lies
+    in and the ROS package around that. ``package://NAME/REST`` and ``model://NAME/REST`` are ``NAME/REST`` below a
+    folder that the user named, ``REST`` below one called NAME; ``package://NAME/REST`` is also ``REST`` in the nearest
+    folder above the robot file that has a ``package.xml`` and is called NAME there or itself. Other references are
+    relative to the file that has them, or else to a folder that the user named. What lies outside all folders is not
+    opened, however it is spelled: by ``..``, as an absolute path or through a symbolic link. No folder is searched.
 
     >>> Assets().find("package://arm/hand.stl") is None
     True
     """
 
-    def __init__(self, folders: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = ()) -> None:
-        given = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
-        self.folders = tuple(_folder(folder) for folder in given)
+    def __init__(
+        self,
+        folders: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+        robot_file: str | os.PathLike[str] | None = None,
+    ) -> None:
+        named = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
+        self.folders = tuple(_folder(folder) for folder in named)
+        self.home = None if robot_file is None else Path(robot_file).resolve().parent
+
+    def beside(self, robot_file: str | os.PathLike[str]) -> Assets:
+        """Those folders together with that of a robot file and its ROS package."""
+        return Assets(self.folders, robot_file)
+
+    @cached_property
+    def packages(self) -> tuple[tuple[Path, str], ...]:
+        """The folders above the robot file that have a ``package.xml``, the nearest first, and the names in these."""
+        if self.home is None:
+            return ()
+        return tuple(
+            (folder, name) for folder in (self.home, *self.home.parents) if (name := package_name(folder)) is not None
+        )
 
     def find(self, reference: str, beside: str | os.PathLike[str] | None = None) -> Path | None:
         """The file that a reference means, if it lies in a folder; ``beside`` is the file that has the reference."""
         scheme = _SCHEME.match(reference)
         rest = reference[scheme.end() :] if scheme else reference
+        named = scheme is not None and scheme[1] != "file"
+        if named:
+            rest = rest.lstrip("/")  # package:///NAME, as some files have it
         if not rest or "\0" in rest:
             return None
-        named = scheme is not None and scheme[1] != "file"
-        return next((path for path in self._candidates(rest, named, beside) if self._open_to(path)), None)
+        for path, roots in self._candidates(rest, scheme[1] if scheme and named else "", beside):
+            if _inside(path, roots):
+                return path
+        return None
 
-    def _candidates(self, rest: str, named: bool, beside: str | os.PathLike[str] | None) -> Iterable[Path]:
-        if not named and beside is not None:
-            yield Path(beside).resolve().parent / rest
+    def _candidates(
+        self, rest: str, scheme: str, beside: str | os.PathLike[str] | None
+    ) -> Iterable[tuple[Path, Sequence[Path]]]:
+        """The places to look at, and the folders that each must not leave."""
+        if not scheme and beside is not None:
+            base = Path(beside).resolve().parent
+            yield base / rest, (*self.folders, *([] if self.home is None else [self.home]))
+            if self.packages:
+                yield base / rest, [self.packages[0][0]]
         package, *inside = PurePosixPath(rest).parts
+        if scheme == "package":
+            own = next((folder for folder, name in self.packages if package in (name, folder.name)), None)
+            if own is not None:
+                yield own.joinpath(*inside), [own]
         for folder in self.folders:
-            yield folder / rest
-            if named and folder.name == package:
-                yield folder.joinpath(*inside)
-
-    def _open_to(self, path: Path) -> bool:
-        try:
-            real = path.resolve()
-            return any(real.is_relative_to(folder) for folder in self.folders) and real.is_file()
-        except (OSError, ValueError, RuntimeError):  # names too long, loops of links
-            return False
+            yield folder / rest, self.folders
+            if scheme and folder.name == package:
+                yield folder.joinpath(*inside), self.folders
 
     def read(self, reference: str, beside: str | os.PathLike[str] | None, what: str) -> tuple[bytes, Path]:
         """The content of the file that a reference means; one that is not there or not allowed is a ModelError."""
         path = self.find(reference, beside)
         if path is None:
-            raise ModelError(f"{what} refers to '{_short(reference)}', {self._why_not(beside)}")
+            raise ModelError(f"{what} refers to '{_short(reference)}', {self._why_not()}")
         return read_bytes(path), path
 
-    def _why_not(self, beside: str | os.PathLike[str] | None) -> str:
-        if self.folders:
-            return f"which is in none of the folders {shortened([f'{str(folder)!r}' for folder in self.folders])}"
-        folder = str(Path(beside).resolve().parent) if beside is not None else "FOLDER"
-        return f"and other files are opened only in folders that you name: assets=[{folder!r}], or --assets {folder}"
+    def _why_not(self) -> str:
+        add = "assets=['FOLDER'], or --assets FOLDER"
+        if self.home is None and not self.folders:
+            return f"and other files are opened only in folders that you name: {add}; or load a file by its path"
+        return f"which is in none of the folders {self.places}; name the one that it is in: {add}"
+
+    @property
+    def places(self) -> str:
+        """The folders in which files are looked for, in words."""
+        own = [] if self.home is None else [f"'{self.home}'"]
+        own += [f"'{folder}' (the ROS package '{name}')" for folder, name in self.packages[:1]]
+        return ", ".join([*own, *(f"'{folder}'" for folder in self.folders)])
+
+
+def _inside(path: Path, roots: Sequence[Path]) -> bool:
+    """Whether a path is that of a file in one of the folders.
+
+    What its spelling leads out of them is not even looked at, since a look at a path such as ``//host/share`` opens
+    connections on some systems; what symbolic links lead out of them is not opened.
+    """
+    try:
+        spelled = Path(os.path.normpath(path))
+        if not any(spelled.is_relative_to(root) for root in roots):
+            return False
+        real = path.resolve()
+        return any(real.is_relative_to(root) for root in roots) and real.is_file()
+    except (OSError, ValueError, RuntimeError):  # names too long, loops of links
+        return False
 
 
 class Source(NamedTuple):
@@ -106,20 +161,11 @@ def source_of(given: str | bytes | os.PathLike[str], assets: Assets) -> Source:
     path = Path(given)
     try:
         path = path.expanduser()
-        return Source(read_bytes(path), str(path), assets)
+        return Source(read_bytes(path), str(path), assets.beside(path))
     except FileNotFoundError:
         raise ModelError(f"there is no file '{path}'. {_near(path)}") from None
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: ~ of a user who has no home
         raise ModelError(f"cannot read '{path}': {error}") from None
-
-
-def read_bytes(path: Path) -> bytes:
-    """A file's content; bounded, whatever the file system says of its size."""
-    with path.open("rb") as file:
-        content = file.read(MAX_SIZE + 1)
-    if len(content) > MAX_SIZE:
-        raise ModelError(f"it has more than the {MAX_SIZE} bytes that are read", source=str(path))
-    return content
 
 
 def _folder(folder: str | os.PathLike[str]) -> Path:

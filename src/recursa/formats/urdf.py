@@ -44,7 +44,6 @@ from recursa.model.description import (
 )
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
-from recursa.spatial.constants import turned
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, SymMat3
@@ -52,6 +51,8 @@ from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, SymMat3
 URDF_TYPES: dict[str, JointType] = {"floating" if kind == "free" else kind: kind for kind in get_args(JointType)}
 _BESIDE_LOSSES = re.compile("stiffness|rest|rotor_").search
 _BOUNDS = itemgetter("lower", "upper", "effort", "velocity")
+
+_OF_URDF_1_2 = frozenset({"acceleration", "deceleration", "jerk"})
 
 _XACRO = "xacro:"
 _PASSED = frozenset({"gazebo", "transmission"})
@@ -83,18 +84,15 @@ def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = Tr
     >>> arm.name, [link.mass for link in arm.links], arm.joints[0].axis
     ('arm', [0.0, 2.0], Vec3(x=0.0, y=1.0, z=0.0))
     """
-    words: dict[str, str] = {}
-    root = parse(text, source, passed=_PASSED, words=words)
-    return describe_urdf(root, source, strict=strict, macros=any(word.startswith(_XACRO) for word in words))
+    return describe_urdf(parse(text, source, passed=_PASSED), source, strict=strict)
 
 
-def describe_urdf(root: Element, source: str | None, *, strict: bool = True, macros: bool = True) -> Description:
-    """The same from the root element; ``macros``: whether some may have been left in it."""
+def describe_urdf(root: Element, source: str | None, *, strict: bool = True) -> Description:
+    """The description of a robot from the root element of a URDF document; see :func:`read_urdf`."""
     _check_root(root)
-    if macros:
-        _meet_xacro(root, strict or root.child("link") is None)  # a file of macros alone is no robot
-    links = _by_name(root, "link", strict, macros)
-    joints = _by_name(root, "joint", strict, macros)
+    _meet_xacro(root, strict or root.child("link") is None)  # a file of macros alone is no robot
+    links = _by_name(root, "link", strict)
+    joints = _by_name(root, "joint", strict)
     if not links:
         hint = "is it a xacro file that was never given its macros, or only a fragment?"
         raise root.error(f"the robot has no links; {hint}")
@@ -146,7 +144,7 @@ def _meet_xacro(element: Element, strict: bool) -> None:
             child.forgive("xacro", reason, "Load it with format='xacro', and its macros.")
 
 
-def _by_name(root: Element, tag: str, strict: bool, macros: bool) -> dict[str, Element]:
+def _by_name(root: Element, tag: str, strict: bool) -> dict[str, Element]:
     """The children with a tag by their names, which must differ."""
     found: dict[str, Element] = {}
     for element in root.children:
@@ -156,8 +154,7 @@ def _by_name(root: Element, tag: str, strict: bool, macros: bool) -> dict[str, E
         if name in found:
             lines = f"on line {found[name].line} and again on line {element.line}"
             raise element.error(f"two {tag}s are called '{clipped(name)}', {lines}; rename one of them")
-        if macros:
-            _meet_xacro(element, strict)
+        _meet_xacro(element, strict)
         found[name] = element
     return found
 
@@ -189,7 +186,7 @@ def _inertia(element: Element | None, rotation: Rotation, owner: str) -> SymMat3
     if element is None:
         return SYM_ZERO
     tensor = tensor_of(element, owner)
-    return tensor if rotation == IDENTITY else turned(rotation, tensor)
+    return tensor if rotation == IDENTITY else rotation.symmetric(tensor)
 
 
 # ---- joints ------------------------------------------------------------------------------------------------------
@@ -204,6 +201,7 @@ def _joint(name: str, element: Element) -> JointRecord:
     limits, effort, velocity = _limits(parts.get("limit"), kind, owner)
     armature = damping = (0.0,) * nv
     friction: tuple[Friction, ...] = damping
+    acceleration, jerk = _smoothness(parts.get("limit"), kind, owner)
     stiffness, rest, rotor = 0.0, 0.0, None
     if dynamics is not None and nv:
         armature = _per_freedom(dynamics, "armature", nv, owner)
@@ -232,6 +230,8 @@ def _joint(name: str, element: Element) -> JointRecord:
         stiffness,
         rest,
         rotor,
+        acceleration=acceleration,
+        jerk=jerk,
         line=element.own_line,
     )
 
@@ -269,9 +269,10 @@ _Limits = tuple[tuple[float, float] | None, float | None, float | None]
 
 
 def _limits(limit: Element | None, kind: JointType, owner: str) -> _Limits:
-    """((lower, upper), effort, velocity); the largest float is infinity, and 0 an unknown strength.
+    """((lower, upper), effort, velocity); None where there is no limit.
 
-    The format demands effort and velocity, so files write 0 where nobody knows them.
+    The largest float stands for infinity. The format demands effort and velocity, so files write 0 where nobody knows
+    them.
     """
     if limit is None or kind not in DRIVEN:
         return None, None, None
@@ -279,11 +280,27 @@ def _limits(limit: Element | None, kind: JointType, owner: str) -> _Limits:
     if usual is not None and max(usual) < LARGEST and min(usual) > -LARGEST:
         lower, upper, strength, speed = usual
         return (None if kind == "continuous" else (lower, upper)), strength or None, speed or None
-    effort, velocity = _bound(limit, "effort", owner) or None, _bound(limit, "velocity", owner) or None
+    effort, velocity = _strength(limit, "effort", owner), _strength(limit, "velocity", owner)
     if kind == "continuous":
         return None, effort, velocity
     span = _bound(limit, "lower", owner), _bound(limit, "upper", owner)
     return (None if span == (-math.inf, math.inf) else span), effort, velocity
+
+
+def _smoothness(limit: Element | None, kind: JointType, owner: str) -> tuple[float | None, float | None]:
+    """The largest acceleration and jerk, which URDF 1.2 has; of acceleration and deceleration the smaller."""
+    if limit is None or kind not in DRIVEN or _OF_URDF_1_2.isdisjoint(limit.attributes):
+        return None, None
+    rates = [rate for name in ("acceleration", "deceleration") if (rate := _strength(limit, name, owner)) is not None]
+    if len(set(rates)) > 1:
+        reason = f"{owner} has a limit of acceleration, {rates[0]:g}, and another of deceleration, {rates[1]:g}."
+        limit.forgive("deceleration", f"{reason} The smaller one is used for both.", "Nothing, if that will do.")
+    return min(rates, default=None), _strength(limit, "jerk", owner)
+
+
+def _strength(limit: Element, attribute: str, owner: str) -> float | None:
+    value = _bound(limit, attribute, owner)
+    return None if value in (0.0, math.inf) else value
 
 
 def _bound(limit: Element, attribute: str, owner: str) -> float:

@@ -12,6 +12,8 @@ from recursa.model.description import LIMITED, Description, Geometry, JointRecor
 from recursa.model.geometry import NO_SCALE
 from recursa.model.inputs import unused
 from recursa.model.joints import has_axis
+from recursa.model.model import Model
+from recursa.model.variations import with_free_base
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, ZERO
@@ -19,14 +21,20 @@ from recursa.spatial.vec3 import X_AXIS, ZERO
 _TYPE_OF_KIND: dict[JointType, str] = {kind: name for name, kind in URDF_TYPES.items()}
 
 
+def urdf_of(model: Model) -> str:
+    """The model as URDF text for Recursa: with every extension, and without a word about what is missing there."""
+    return write_urdf(with_free_base(model))
+
+
 def write_urdf(description: Description) -> str:
     """The description as URDF text, which :func:`~recursa.formats.urdf.read_urdf` reads back to the same numbers.
 
     Rotations come back to 1e-15, all else exactly. Joint types, attributes and multiple values that are Recursa's
-    additions to the format are written as ``read_urdf`` understands them. Shapes that a URDF has no word for
-    (ellipsoids, planes) are left out, as are those without a size or a file. Named frames become links without
-    inertia. A revolute joint without limits is written as ``continuous``, which is the same thing; an infinite limit as
-    the largest float, which reads back as infinite. A link frame at the far end of its joint
+    additions to the format are written as ``read_urdf`` understands them;
+    :mod:`recursa.formats.urdf_conformance` says which of them other programs refuse or ignore. Shapes that a URDF has
+    no word for (ellipsoids, planes) are left out, as are those without a size or a file. Named frames become links
+    without inertia. A revolute joint without limits is written as ``continuous``, which is the same thing; a limit that
+    is infinite or unknown as the largest float, which reads back as no limit. A link frame at the far end of its joint
     (standard Denavit-Hartenberg) becomes an extra massless link at the joint and a fixed joint from there.
 
     >>> from recursa.formats.urdf import read_urdf
@@ -50,8 +58,15 @@ def write_urdf(description: Description) -> str:
         taken_links.add(middle)
         taken_joints.add(weld.name)
         content += [*element("link", {"name": middle}, []), *_joint(joint, middle), *_joint(weld, weld.child)]
-    robot = element("robot", {"name": description.name}, content)
+    robot = element("robot", {"name": description.name} | _version(description), content)
     return "\n".join([HEAD, *robot, ""])
+
+
+def _version(description: Description) -> dict[str, str]:
+    """The version of the format, where the robot has what only newer ones have; others are read by all programs."""
+    newer = any(joint.acceleration or joint.jerk for joint in description.joints)
+    newer = newer or any(shape.shape == "capsule" for link in description.links for shape in link.geometry)
+    return {"version": "1.2"} if newer else {}
 
 
 def _inertial(link: LinkRecord) -> list[str]:
@@ -114,12 +129,18 @@ def _axis(joint: JointRecord) -> list[str]:
 
 
 def _limit(joint: JointRecord, kind: JointType) -> list[str]:
-    """All four attributes, as other readers insist: 0 for an unknown strength, the largest numbers for no limit."""
-    strength = {"effort": _bound(joint.effort or 0.0), "velocity": _bound(joint.velocity or 0.0)}
+    """All four attributes, as other readers insist; the largest float where there is no limit.
+
+    Other readers take a zero literally: as a joint without strength that never moves.
+    """
+    strength = {"effort": _bound(joint.effort or math.inf), "velocity": _bound(joint.velocity or math.inf)}
+    smooth = {"acceleration": joint.acceleration, "jerk": joint.jerk}
+    strength |= {name: _bound(value) for name, value in smooth.items() if value is not None}
     if kind in LIMITED:
         lower, upper = joint.limits or (-math.inf, math.inf)
         return [empty_tag("limit", {"lower": _bound(lower), "upper": _bound(upper)} | strength)]
-    return [empty_tag("limit", strength)] if kind == "continuous" and (joint.effort or joint.velocity) else []
+    known = any((joint.effort, joint.velocity, joint.acceleration, joint.jerk))
+    return [empty_tag("limit", strength)] if kind == "continuous" and known else []
 
 
 def _bound(value: float) -> str:
@@ -134,6 +155,8 @@ def _dynamics(joint: JointRecord) -> list[str]:
         for name, values in losses.items()
         if (backward != forward if name == "friction_negative" else any(values))
     } | _transmission(joint)
+    if attributes and not attributes.keys() & {"damping", "friction"}:
+        attributes = {"damping": numbers(0.0)} | attributes  # urdfdom refuses a robot that has neither of them here
     return [empty_tag("dynamics", attributes)] if attributes else []
 
 

@@ -1,8 +1,8 @@
 """xacro: a URDF with properties, macros, conditions and includes, expanded and handed to the URDF reader.
 
-What the tool of that name makes of a file is made here, without Python's ``eval``: expressions are read by a parser of
-our own (:mod:`recursa.formats.expressions`), other files are opened only in the folders that the user named, and depth,
-work and sizes are bounded. Elements keep the file and line that they were written on.
+What the tool of that name makes of a file is made here, without Python's ``eval``: expressions are evaluated by a
+whitelist of what they may contain (:mod:`recursa.formats.expressions`), other files are opened only in the folders that
+the user named, and depth, work and sizes are bounded. Elements keep the file and line that they were written on.
 """
 
 from __future__ import annotations

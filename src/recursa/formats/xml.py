@@ -12,22 +12,14 @@ from __future__ import annotations
 import codecs
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
 
 from recursa.errors import ModelError
-from recursa.formats.source import MAX_SIZE
+from recursa.formats.file_bytes import MAX_SIZE
+from recursa.formats.xml_text import HEAD
 from recursa.model.description import Note
-
-if TYPE_CHECKING:
-    from recursa.formats.xml_nodes import Node, read_elements, read_outline
-else:
-    try:
-        from recursa._elements import Node, read_elements, read_outline
-    except ImportError:  # no compiler when this was installed
-        from recursa.formats.xml_nodes import Node, read_elements, read_outline
 
 MAX_DEPTH = 100  # unless a format nests bodies
 MAX_TAGS = 1_000_000  # start and end tags together
@@ -82,22 +74,33 @@ class NotesElsewhere(list[Note]):
         self.notes.append(replace(note, reason=f"{note.reason} ({self.path}, line {note.line})", line=None))
 
 
-class Element(Node):
+class Element:
     """An XML element: tag, attributes, child elements, and where it was opened.
 
     ``text`` is what stands between its tags, outside other elements, if it was asked for. ``notes`` are those of the
     whole document: what breaks the rules and was read all the same.
     """
 
-    __slots__ = ()
+    __slots__ = ("attributes", "children", "line", "notes", "source", "tag", "text")
 
-    tag: str
-    attributes: dict[str, str]
-    children: Sequence[Element]
-    line: int
-    source: str | None
-    notes: list[Note]
-    text: str
+    def __init__(self, tag: str, attributes: dict[str, str], line: int, source: str | None, notes: list[Note]) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.children: Sequence[Element] = []
+        self.line = line
+        self.source = source
+        self.notes = notes
+        self.text = ""
+
+    def add(self, child: Element) -> None:
+        """Append a child."""
+        if not isinstance(self.children, list):
+            self.children = list(self.children)
+        self.children.append(child)
+
+    def parts(self) -> dict[str, Element]:
+        """The children by tag; the first of those with the same tag."""
+        return {element.tag: element for element in reversed(self.children)}
 
     @property
     def own_line(self) -> int | None:
@@ -151,14 +154,12 @@ def parse(
     notes: list[Note] | None = None,
     depth: int = MAX_DEPTH,
     passed: frozenset[str] = frozenset(),
-    words: dict[str, str] | None = None,
 ) -> Element:
     """The root element of an XML document; ``source`` names the file in errors.
 
     ``with_text`` keeps what stands between tags, for formats that write numbers there. ``notes`` is where notes go;
     ``depth`` is how deep elements may be nested. Elements in the root with tags that are ``passed`` are checked like
-    all others, and not kept. ``words`` is filled with the tags and names of attributes that there are, and with "" if
-    a value is empty or begins with a blank.
+    all others, and not kept.
 
     Bytes may be UTF-8, UTF-16 or UTF-32 with or (but for the last) without a byte order mark, or an 8-bit encoding that
     the XML declaration names. In a string the declared encoding means nothing and is not looked at.
@@ -174,33 +175,8 @@ def parse(
     document = _checked_utf8(text, source, notes)
     if passed:
         with contextlib.suppress(ModelError):  # which knows nothing of elements that were passed
-            return _Reading(source, notes, with_text, depth, passed).run(document, words)
-    return _Reading(source, notes, with_text, depth).run(document, words)
-
-
-class Outline(NamedTuple):
-    """What words a document has, and where named elements stand, without the elements."""
-
-    tags: tuple[str, ...]
-    names: tuple[str, ...]
-    """Of attributes; with "" if a value is empty or begins with a blank."""
-    lines: Mapping[str, Mapping[str, int]]
-    """By tag and name."""
-    root: Mapping[str, str]
-    """The attributes of the root element."""
-
-
-def outline(text: str, depth: int = MAX_DEPTH, most: int = MAX_TAGS) -> Outline | None:
-    """The outline of a text in ASCII, None if that wants a closer look, by :func:`parse`, whose errors say why.
-
-    ``depth`` is how deep elements may be nested, ``most`` how many tags and comments there may be.
-
-    >>> found = outline('<robot name="arm"><link name="base"/></robot>')
-    >>> found.tags, found.lines["link"]
-    (('robot', 'link'), {'base': 1})
-    """
-    found = read_outline(text.encode("ascii"), depth, MAX_ATTRIBUTES, MAX_ATTRIBUTE_LENGTH, most)
-    return None if found is None else Outline(*found)
+            return _Reading(source, notes, with_text, depth, passed).run(document)
+    return _Reading(source, notes, with_text, depth).run(document)
 
 
 class _Reading:
@@ -220,21 +196,58 @@ class _Reading:
         self.with_text = with_text
         self.open = [Element("", {}, 0, source, notes)]  # what holds the root element, then those that are open
 
-    def run(self, document: bytes, words: dict[str, str] | None) -> Element:
-        holder, always = self.open[0], _may_have_long_values(document)
+    def run(self, document: bytes) -> Element:
+        """Parse the document in chunks; expat goes on to the end of one after a handler has raised."""
+        stack, passed, depth = self.open, self.passed, self.depth + 1
+        source, notes = stack[0].source, stack[0].notes
+        always = _may_have_long_values(document)
+        parser = expat.ParserCreate("utf-8")
+        skipped = 0  # how many elements are open from one whose tag is passed
+
+        def start(tag: str, attributes: dict[str, str]) -> None:
+            nonlocal skipped
+            if skipped or (len(stack) == 2 and tag in passed):
+                skipped += 1
+                if always or len(stack) + skipped > depth or len(attributes) > MAX_ATTRIBUTES:
+                    raise ModelError("an element that is passed over is larger than is read", source=source)
+                return
+            element = Element(tag, attributes, parser.CurrentLineNumber, source, notes)
+            stack[-1].children.append(element)  # type: ignore[attr-defined]
+            stack.append(element)
+            if always or len(stack) > depth or len(attributes) > MAX_ATTRIBUTES:
+                self.check(element)
+
+        def end(tag: str) -> None:
+            nonlocal skipped
+            if skipped:
+                skipped -= 1
+            else:
+                stack.pop()
+
+        def characters(text: str) -> None:
+            if not skipped:
+                stack[-1].text += text
+
+        def doctype(*_: object) -> None:  # the scan of the prolog comes first, this is the second lock
+            raise _doctype_refused(parser.CurrentLineNumber, source)
+
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+        parser.StartDoctypeDeclHandler = doctype
+        if self.with_text:
+            parser.CharacterDataHandler = characters
+            parser.buffer_text = True
         try:
-            read_elements(
-                document, Element, self.open, self.check, self.doctype, self.depth + 1, MAX_ATTRIBUTES, always,
-                self.passed, self.with_text, _CHUNK, {} if words is None else words,
-            )  # fmt: skip
+            for begin in range(0, len(document), _CHUNK):
+                parser.Parse(document[begin : begin + _CHUNK], begin + _CHUNK >= len(document))
         except expat.ExpatError as error:
             raise self.explained(error) from None
-        return holder.children[0]  # expat refuses a document without an element
+        finally:  # no reference cycle through the handlers is left behind
+            parser.StartElementHandler = parser.EndElementHandler = None
+            parser.StartDoctypeDeclHandler = parser.CharacterDataHandler = None
+        return stack[0].children[0]  # expat refuses a document without an element
 
-    def check(self, element: Element | None) -> None:
+    def check(self, element: Element) -> None:
         """Refuse what is too large or nested too deeply."""
-        if element is None:
-            raise ModelError("there is more in an element that was passed than is read", source=self.source)
         tag, attributes = clipped(element.tag), element.attributes
         if len(self.open) > self.depth + 1:
             raise element.error(f"elements are nested deeper than {self.depth}; is an end tag missing further up?")
@@ -244,10 +257,6 @@ class _Reading:
             if len(value) > MAX_ATTRIBUTE_LENGTH:
                 what = f"an attribute of <{tag}> has {len(value)} characters"
                 raise element.error(f"{what}; at most {MAX_ATTRIBUTE_LENGTH} are read")
-
-    def doctype(self, line: int) -> None:
-        """Refuse a document type; the scan of the prolog comes first, this is the second lock."""
-        raise _doctype_refused(line, self.source)
 
     def explained(self, error: expat.ExpatError) -> ModelError:
         """Expat's error in words that say where to look."""
@@ -296,6 +305,22 @@ def _checked_utf8(text: str | bytes, source: str | None, notes: list[Note]) -> b
     except UnicodeEncodeError as error:
         what = f"U+{ord(content[error.start]):04X} is half of a surrogate pair and no character"
         raise ModelError(what, line=_line_at(content, error.start), source=source) from None
+
+
+def for_other_parsers(data: bytes, source: str | None) -> bytes:
+    """An XML document in UTF-8, whatever its encoding was, that says so and has no document type.
+
+    >>> for_other_parsers('<?xml version="1.0" encoding="utf-16"?><COLLADA/>'.encode("utf-16"), None)
+    b'<?xml version="1.0" encoding="utf-8"?><COLLADA/>'
+    """
+    content = _decoded(data, source).removeprefix("\ufeff")
+    if "\0" in content:  # which would make other parsers guess another encoding
+        raise ModelError("there is a NUL character; is this a binary file?", source=source)
+    at = content.find("<!DOCTYPE")
+    if at >= 0:
+        raise _doctype_refused(_line_at(content, at), source)
+    declared = _DECLARATION.match(content)
+    return f"{HEAD}{content[declared.end() if declared else 0 :]}".encode("utf-8", "replace")
 
 
 def _without_prefix(content: str, start: int, notes: list[Note]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from recursa.errors import ModelError
+from recursa.formats.json_text import LONGEST
 
 _CORE = "tag:yaml.org,2002:"
 _KNOWN = {_CORE + name for name in ("str", "int", "float", "null", "bool", "seq", "map", "timestamp", "value", "merge")}
@@ -90,7 +91,13 @@ class _Reading:
             return None
         if not self.typed or node.tag.removeprefix(_CORE) not in _TYPED:
             return node.value
+        if len(node.value) > LONGEST:  # numbers to the base of 60 take a time that grows with the square of it
+            raise ModelError(f"the number {node.value[:20]!a}... has more than {LONGEST} digits", line=line)
         try:
-            return getattr(self.yaml.constructor.SafeConstructor(), _TYPED[node.tag.removeprefix(_CORE)])(node)
+            value = getattr(self.yaml.constructor.SafeConstructor(), _TYPED[node.tag.removeprefix(_CORE)])(node)
+            float(value)
         except (ValueError, LookupError):
             raise ModelError(f"{node.value[:60]!a} is no number", line=line) from None
+        except OverflowError:
+            raise ModelError(f"the number {node.value[:20]!a}... is too large for a float", line=line) from None
+        return value

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recursa.dynamics.hinges import RELATIVE_ZERO
+from recursa.dynamics.lacking import refuse_constraints
 from recursa.errors import ShapeError, SingularHingeError
 from recursa.model.free_flyer import require_free_flyer
+from recursa.quantities import refusals
 from recursa.sweeps.batching import Array, as_numbers
 
 if TYPE_CHECKING:
@@ -18,8 +20,9 @@ BASE = 6  # speeds of the base, the first of v
 
 
 def free_flyer(robot: Robot, what: str) -> None:
-    """Refuse whatever is held by the world."""
+    """Refuse whatever is held by the world, and whatever constraints move in another way than free links."""
     require_free_flyer(robot.model, f"rc.free.{what}")
+    refuse_constraints(robot.model, f"rc.free.{what}", refusals.ACCELERATIONS)
 
 
 def joint_part(robot: Robot, name: str, value: Any) -> Array:

@@ -1,19 +1,22 @@
 """Both sides of every hinge of a free flyer: articulated inertias and residual forces outward and inward of it.
 
 Jain & Rodriguez, Algorithms 2.2, 2.3, 3.1 and 3.2 and Lemmas 3.1, 3.2 and 4.1, from the messages of
-``base_invariant.py``.
+``base_invariant.py``. Weight and wrenches are forces in b, as in ``dynamics/filtering.py``, so that accelerations are
+true ones and z is the same in both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.articulated import BIAS_ACCELERATION, BIAS_FORCE, Elimination, completed
+from recursa.dynamics.articulated import BIAS_ACCELERATION, FALL, Elimination, completed
 from recursa.dynamics.factorization import six_by_six
+from recursa.dynamics.filtering import FORCE_WITH_WEIGHT
 from recursa.dynamics.gathering import flat
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses, known_losses, less_losses
@@ -21,7 +24,8 @@ from recursa.dynamics.springs import acting, with_springs
 from recursa.free.arguments import free_flyer
 from recursa.free.base_invariant import LINK_ACCELERATION, Message, branches, messages
 from recursa.model.free_flyer import require_free_flyer
-from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.model.model import WORLD, Joint, Model
+from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -32,7 +36,7 @@ from recursa.sweeps.batching import Array
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
-_INERTIAS, _FORCES = 4, 4  # of a hinge, in the order of Sides
+_INERTIAS, _FORCES = 4, 5  # of a hinge, in the order of Sides; behind them a row for its torque
 
 
 class Sides(NamedTuple):
@@ -44,11 +48,15 @@ class Sides(NamedTuple):
     S: ArticulatedInertia
     z: Force
     z_s: Force
+    z_s_plus: Force
     outboard: Force
     inboard: Force
+    epsilon_s: tuple[Scalar, ...]
 
 
 def sides(
+    joint: Joint,
+    torque: Sequence[Scalar],
     here: Message,
     rest: Message,
     told: Message | None,
@@ -61,30 +69,40 @@ def sides(
     behind = here.inertia
     for _, u, inverse_d in done:
         behind = behind.minus_dyad(u, u * inverse_d)
+    before, residual, innovations = rest.inertia, rest.force, (0.0,) * len(torque)
+    if told is not None:
+        before = step.inverse.articulated(told.inertia)
+        residual = step.inverse.force(told.force) - before @ bias
+        innovations = tuple(t + x for t, x in zip(torque, joint.project(residual), strict=True))
     return Sides(
         here.inertia,
         behind,
-        rest.inertia if told is None else step.inverse.articulated(told.inertia),
+        before,
         rest.inertia,
         here.force + here.inertia @ bias,
         rest.force,
+        residual,
         here.inertia @ acceleration + here.force,
         -(rest.inertia @ acceleration + rest.force),
+        innovations,
     )
 
 
 @cache
 def dual_plan(*, branching: bool, wrenches: bool = False, losses: Losses = False) -> Plan:
     """Messages inward and outward, and what they say of every hinge."""
-    buffers, send_in, send_out, tell = messages("T" if losses else "tau", branching=branching)
+    torque = "T" if losses else "tau"
+    buffers, send_in, send_out, tell = messages(torque, branching=branching)
+    buffers = tuple(Buffer("alpha", Motion.zero()) if x.name == "alpha" else x for x in buffers)  # the world rests
+    told = "told" if branching else "around@parent"
     collect = Step(
         sides,
-        ("here", "rest", "told" if branching else "around@parent", "elimination", "c", "X", "alpha"),
+        ("joint", torque, "here", "rest", told, "elimination", "c", "X", "alpha"),
         ("sides",),
-        "P, P+, S+, S, z, z_s; f = P (alpha - a) + z, -f = S alpha + z_s    (20), (24)",
+        "P, P+, S+, S, z, z_s, z_s+, eps_s = T + H z_s+; f = P (alpha - a) + z, -f = S alpha + z_s    (18), (20), (24)",
     )
     sweeps = (
-        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
+        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, FALL, FORCE_WITH_WEIGHT),
         tip_to_base(*((less_losses(losses),) if losses else ()), *send_in),
         base_to_tip(*send_out, tell, LINK_ACCELERATION, collect),
     )
@@ -97,23 +115,25 @@ def dual_plan(*, branching: bool, wrenches: bool = False, losses: Losses = False
 def _dual_quantities(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
     require_free_flyer(of.model, "rc.free.dual_quantities")
     plan = dual_plan(branching=branches(of.model), wrenches="wrenches" in given, losses=losses)
-    return Recipe(plan, _rows, (of.model.nbodies, 6 * _INERTIAS + _FORCES, 6))
+    return Recipe(plan, _rows, (of.model.nbodies, 6 * _INERTIAS + _FORCES + 1, 6))
 
 
 def _rows(values: Values) -> Iterator[Scalar]:
     for hinge in values.lists.get("sides", []):
         yield from flat(map(six_by_six, hinge[:_INERTIAS]))
-        yield from flat(force.components() for force in hinge[_INERTIAS:])
+        yield from flat(force.components() for force in hinge[_INERTIAS : _INERTIAS + _FORCES])
+        yield from (*hinge.epsilon_s, *(0.0,) * (6 - len(hinge.epsilon_s)))
 
 
 DUAL_QUANTITIES = Quantity(
     "free.dual_quantities",
     ("q", "v", "tau"),
     _dual_quantities,
-    "per body the rows of P, P+, S+ and S, then z, z_s and the force from both sides; SI, link axes at the link origin",
+    "per body the rows of P, P+, S+ and S, then z, z_s, z_s+ and the force from both sides, in link axes at the link "
+    "origin, and eps_s, one number for every freedom of its joint; SI",
     optional=("wrenches",),
     reads={"wrenches": "wrench"},
-    of_trees=True,
+    on_constraints=refusals.ACCELERATIONS,
 )
 
 
@@ -121,13 +141,19 @@ class DualQuantities(NamedTuple):
     """Both sides of every hinge, in link axes at the origin of its link.
 
     Inertias are (..., nbodies, 6, 6), forces (..., nbodies, 6). f is the wrench (moment, force) that the parent exerts
-    on link k across hinge k, alpha the acceleration of the link relative to free fall, a = crm(V) H* v.
+    on link k across hinge k, alpha the true acceleration of the link in its axes ("spatial"), a = crm(V) H* v. Weight
+    and wrenches are forces in z and z_s, as in :meth:`Robot.filtering`.
 
     - ``P``, ``z``: what lies outward of the hinge, link k included: ``f = P (alpha - a) + z``; ``P_plus`` is what is
       left of P behind the hinge, which the parent feels.
     - ``S``, ``z_s``: all the rest, as link k feels it across the hinge: ``-f = S alpha + z_s``; ``S_plus`` is the same
       before the hinge takes its part. At the base there is nothing beyond but the armature of its joint, if any.
     - ``outboard``, ``inboard``: f by the first and by the second; the same but for rounding.
+    - ``z_s_plus``: the residual before the hinge takes its part, ``z_s = z_s_plus + G_s epsilon_s`` (18).
+    - ``D_s`` (..., nv, nv), block diagonal, ``G_s`` (..., 6, nv), a column per freedom: ``H S_plus H* + A`` and
+      ``-S_plus H* inv(D_s)`` (16), the duals of D and G of :meth:`Robot.factorization`.
+    - ``epsilon_s``, ``nu_s`` (..., nv): ``T + H z_s_plus`` and ``inv(D_s) epsilon_s`` (18). Joint accelerations are
+      ``nu_s - G_s* alpha`` (26). The base, beyond which there is nothing, has zeros in these four.
     """
 
     P: Array
@@ -138,6 +164,11 @@ class DualQuantities(NamedTuple):
     z_s: Array
     outboard: Array
     inboard: Array
+    z_s_plus: Array
+    D_s: Array
+    G_s: Array
+    epsilon_s: Array
+    nu_s: Array
 
     @property
     def inertia(self) -> Array:
@@ -174,5 +205,25 @@ def dual_quantities(
     free_flyer(robot, "dual_quantities")
     arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches}
     rows = robot.evaluator.evaluate(DUAL_QUANTITIES, arrays, {"losses": known_losses(losses)}, threads=threads)
-    inertias = [rows[..., 6 * k : 6 * k + 6, :].copy() for k in range(_INERTIAS)]
-    return DualQuantities(*inertias, *(rows[..., 6 * _INERTIAS + k, :].copy() for k in range(_FORCES)))
+    P, P_plus, S_plus, S = (rows[..., 6 * k : 6 * k + 6, :].copy() for k in range(_INERTIAS))
+    z, z_s, z_s_plus, outboard, inboard = (rows[..., 6 * _INERTIAS + k, :].copy() for k in range(_FORCES))
+    dual = _dual_factors(robot.model, S_plus, rows[..., -1, :])
+    return DualQuantities(P, P_plus, S_plus, S, z, z_s, outboard, inboard, z_s_plus, *dual)
+
+
+def _dual_factors(model: Model, S_plus: Array, innovations: Array) -> tuple[Array, Array, Array, Array]:
+    """D_s, G_s, epsilon_s and nu_s, joint by joint; zeros for the base."""
+    batch, dtype = S_plus.shape[:-3], S_plus.dtype
+    D_s, G_s = np.zeros((*batch, model.nv, model.nv), dtype), np.zeros((*batch, 6, model.nv), dtype)
+    epsilon_s, nu_s = np.zeros((*batch, model.nv), dtype), np.zeros((*batch, model.nv), dtype)
+    for k, joint in enumerate(model.joints):
+        if joint.parent == WORLD:
+            continue
+        own = slice(joint.v_start, joint.v_start + joint.kind.nv)
+        H = np.array([column.components() for column in joint.columns()], dtype)
+        U = S_plus[..., k, :, :] @ H.T
+        D_s[..., own, own] = D = H @ U + np.diag(np.array(joint.armature, dtype))
+        G_s[..., own] = -np.swapaxes(np.linalg.solve(D, np.swapaxes(U, -1, -2)), -1, -2)
+        epsilon_s[..., own] = eps = innovations[..., k, : joint.kind.nv]
+        nu_s[..., own] = np.linalg.solve(D, eps[..., None])[..., 0]
+    return D_s, G_s, epsilon_s, nu_s

@@ -229,6 +229,7 @@ def reaction_null_rates(
     >>> bool(np.allclose(rc.free.base_velocity(robot, q, quiet)[:3], 0.0))
     True
     """
+    free_flyer(robot, "reaction_null_rates")
     wished = joint_part(robot, "rates", rates)
     fitting(q=as_array(robot.model, "q", q, coordinates=True), rates=wished)
     return into(out, times(reaction_null_projector(robot, q, of=of, threads=threads), wished))

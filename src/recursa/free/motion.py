@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.configuration import CHART_RATES
 from recursa.errors import LimitWarning, ShapeError, StateError
-from recursa.evaluation.hints import user_level
+from recursa.evaluation.hints import coordinates_of, user_level
 from recursa.free.arguments import BASE, free_flyer, joint_part
 from recursa.free.momentum import base_velocity
 from recursa.integrators import weighted
 from recursa.integrators.explicit import runge_kutta_4
-from recursa.sweeps.batching import Array, as_array, as_numbers
+from recursa.sweeps.batching import Array, as_numbers
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -73,7 +73,7 @@ def move_joints(
     if tolerance is not None and not (isinstance(tolerance, float | int) and tolerance > 0.0):
         raise StateError(f"tolerance must be a number above 0, or None for no check, not {tolerance!r}")
     times = _instants(t)
-    q = as_array(robot.model, "q0", q0, coordinates=True)
+    q = coordinates_of(robot.model, "q0", q0, robot.evaluator.kept)
 
     def speeds(time: float, at: Array) -> Array:
         wanted = joint_part(robot, "rates", rates(time, at))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError
-from recursa.evaluation.hints import warn_of_w_first
+from recursa.evaluation.hints import coordinates_of, warn_of_w_first
 from recursa.free.arguments import BASE, free_flyer
 from recursa.free.holonomy import (
     Path,
@@ -33,7 +33,7 @@ from recursa.free.holonomy import (
 from recursa.free.momentum import base_velocity
 from recursa.free.motion import FreeMotion
 from recursa.spatial.rotation import Quaternion
-from recursa.sweeps.batching import Array, as_array, as_numbers
+from recursa.sweeps.batching import Array, as_numbers
 
 if TYPE_CHECKING:
     from recursa.model.model import Joint
@@ -126,7 +126,7 @@ def reorient(
     for name, count in (("harmonics", harmonics), ("loops", loops)):
         if count is not None and (not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1):
             raise StateError(f"{name} must be a whole number of at least 1, not {count!r}")
-    start = as_array(robot.model, "q0", q0, coordinates=True)
+    start = coordinates_of(robot.model, "q0", q0, robot.evaluator.kept)
     if start.shape != (robot.nq,):
         raise ShapeError(f"q0 has shape {start.shape}, expected ({robot.nq},): one configuration")
     # quaternions as the robot takes them, of unit length

@@ -26,7 +26,7 @@ from recursa.errors import NoSweepError
 from recursa.free.base_invariant import LINK_ACCELERATION, branches, messages
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint
-from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -263,7 +263,7 @@ LINK_ACCELERATIONS = Quantity(
     reads={**_READS, "wrenches": "wrench"},
     words=_WORDS,
     exported=False,
-    of_trees=True,
+    on_constraints=refusals.ACCELERATIONS,
 )
 VELOCITY_PROJECTION = Quantity(
     "free.velocity_projection",

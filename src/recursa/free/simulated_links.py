@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.wrenches import wrench_array
 from recursa.errors import SimulationError, StateError
+from recursa.evaluation.hints import coordinates_of
 from recursa.free import separate_links
 from recursa.free.arguments import free_flyer
 from recursa.free.link_states import LinkPoses, chart_rates, flat, quaternions_of
@@ -141,7 +142,7 @@ class _Links:
     def start(self, q0: ArrayLike, v0: ArrayLike) -> tuple[LinkPoses, Array]:
         """The links where the joints put them."""
         model = self.model
-        q = as_array(model, "q0", q0, coordinates=True).astype(float)
+        q = coordinates_of(model, "q0", q0, self.robot.evaluator.kept).astype(float)
         v = as_array(model, "v0", v0, coordinates=False).astype(float)
         for name, values in (("q0", q), ("v0", v)):
             if not np.isfinite(values).all():

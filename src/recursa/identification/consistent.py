@@ -210,10 +210,15 @@ def _derivatives(on: _Coordinates, z: Array, gram: Array, weight: float) -> tupl
 
 
 def nearest(problem: Problem, matrix: Array, values: Array, covariance: Array) -> Solution:
-    """The smallest change, to second order of the divergence, with ``matrix @ change = values``; physical or not."""
+    """The smallest change, to second order of the divergence, with ``matrix @ change = values``; physical or not.
+
+    Directions that torques do not tell are as uncertain as they were before.
+    """
     T = _Coordinates(problem).T
-    back = T @ np.linalg.pinv(matrix @ T)
-    return Solution(back @ values, back @ covariance @ back.T, 0)
+    seen = matrix @ T
+    inverse = np.linalg.pinv(seen)
+    back, hidden = T @ inverse, T @ (np.eye(len(T)) - inverse @ seen)
+    return Solution(back @ values, back @ covariance @ back.T + hidden @ hidden.T / problem.weight, 0)
 
 
 def conic(problem: Problem) -> Solution:

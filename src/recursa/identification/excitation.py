@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.lacking import refuse_constraints
 from recursa.errors import StateError, unknown_name
 from recursa.identification.fourier import Bounds, Series, within
 from recursa.identification.identify import ALL
 from recursa.identification.unknowns import Term, Unknowns
+from recursa.quantities import refusals
 from recursa.simulation.progress import ProgressBar
 from recursa.sweeps.batching import Array
 from recursa.trajectories import inputs
@@ -93,6 +95,7 @@ def excitation(
     >>> float(abs(v).max().round(9)), float(abs(a).max().round(9)), motion.condition < motion.random_condition
     (0.0, 0.0, True)
     """
+    refuse_constraints(robot.model, "rc.excitation", refusals.REGRESSION)
     if criterion not in get_args(Criterion):
         raise unknown_name("criterion", criterion, get_args(Criterion))
     if not is_flat(robot.model):

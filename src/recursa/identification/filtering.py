@@ -212,6 +212,18 @@ def windows(count: int, every: int, at_once: int = 16) -> Iterator[Window]:
         yield Window(start, stop, weights, at)
 
 
+def low_frequency_density(every: int) -> float:
+    """The spectral density of filtered white noise at low frequencies, over that of independent rows as large.
+
+    The filter takes the highest frequencies away, so that neighbouring rows depend on each other: standard deviations
+    of what is estimated from them are larger than those from independent rows, by the root of this.
+
+    >>> low_frequency_density(1), round(low_frequency_density(10), 3)
+    (1.0, 1.426)
+    """
+    return float(1.0 / (every * np.square(_taps(every)).sum()))
+
+
 def _taps(every: int) -> Array:
     """A windowed sine cardinal: sums to one, symmetric."""
     if every == 1:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.errors import ExcitationError, ShapeError, StateError, shortened, unknown_name
+from recursa.dynamics.lacking import refuse_constraints
+from recursa.errors import ExcitationError, ModelWarning, ShapeError, StateError, shortened, unknown_name
+from recursa.evaluation.hints import user_level
 from recursa.identification.assembly import changed_robot
 from recursa.identification.consistent import Problem, Solution, conic, entropic, nearest, sound
 from recursa.identification.excited import Solved, solved
@@ -18,6 +21,7 @@ from recursa.identification.regression import Rows, Weighted, rows_of, weighted
 from recursa.identification.result import BaseEstimate, Fit, Identification
 from recursa.identification.stribeck import stribeck_speeds
 from recursa.identification.unknowns import JOINT_TERMS, POSITIVE, Term, Unknowns
+from recursa.quantities import refusals
 from recursa.sweeps.batching import Array, as_numbers
 
 if TYPE_CHECKING:
@@ -29,6 +33,8 @@ Unexcited = Literal["refuse", "prior"]
 ALL: tuple[Term, ...] = ("inertia", "viscous", "coulomb", "armature", "offset")
 """What is identified unless something else is said."""
 
+_FAR = 2.0  # times the noise: a residual beyond that is not noise
+_VISIBLE = 0.01  # of a joint's torque: a residual below that is not worth a warning
 _LOAD_RADIUS = 0.1  # m: the radius of gyration that a load is first taken to have
 _LIGHTEST = 0.05  # of the mean mass of a body: a load is first taken to have at least that
 
@@ -71,6 +77,9 @@ def identify(
     - ``unexcited``: what to do where the motion does not tell parameters apart: "refuse", or leave it to the "prior".
     - ``torque_constants``: of currents, in N m/A (nv,) or one for all; where they are identified, a first guess.
 
+    Standard deviations are those that white noise of the measured torques causes. Where the residual of a joint is far
+    above its noise, a :class:`rc.ModelWarning` and ``notes`` name the joint: the deviations are too small then.
+
     >>> import numpy as np
     >>> import recursa as rc
     >>> true = rc.robots.planar(2).with_joint("joint1", damping=0.3, friction=0.2)
@@ -85,11 +94,12 @@ def identify(
     >>> bool(abs(found.robot.gravity_forces([0.3, 0.4]) - true.gravity_forces([0.3, 0.4])).max() < 1e-2)
     True
     """
+    refuse_constraints(robot.model, "rc.identify", refusals.REGRESSION)
     if method not in get_args(Method):
         raise unknown_name("method of identification", method, get_args(Method))
     if unexcited not in get_args(Unexcited):
         raise unknown_name("way with what is not excited", unexcited, get_args(Unexcited))
-    spread, share = _positive("prior", prior), _share(holdout)
+    spread, share = _spread(prior), _share(holdout)
     logs = logs_of(robot, log)
     terms = fit if fit is not None else ("inertia",) if payload_at is not None else ALL
     unknowns = Unknowns.of(robot, terms, payload_at, _constants(robot, logs, terms, torque_constants))
@@ -107,7 +117,13 @@ def identify(
     found = solved(R[:, chosen], r, unknowns.scales[chosen], structure.names)
     if unexcited == "refuse" and found.score.unknown:
         raise _not_excited(robot, logs, found)
-    solution = _consistent(method, unknowns, weights, found, R, r, rows, spread)
+    try:
+        solution = _consistent(method, unknowns, weights, found, R, r, rows, spread)
+    except np.linalg.LinAlgError as error:
+        raise ExcitationError(
+            f"the equations of the log are singular ({error}): the motion excites the parameters too little. Add logs "
+            "with faster and wider motions, as rc.excitation plans them, or fit= fewer terms"
+        ) from None
     held = [(part, by) for (_, part), by in zip(pairs, loaded, strict=True) if part is not None and part.lasts]
     apart = Rows.joined(rows_of(one, unknowns, by) for one, by in held) if held else None
     base = BaseEstimate(
@@ -119,10 +135,10 @@ def identify(
 # ---- what users hand in ----------------------------------------------------------------------------------------------
 
 
-def _positive(name: str, value: Any) -> float:
-    number = as_numbers(name, value, 1)
-    if number.ndim or not np.isfinite(number) or not number > 0.0:
-        raise StateError(f"{name} must be a positive number, not {value!r}")
+def _spread(prior: Any) -> float:
+    number = as_numbers("prior", prior, 1)
+    if number.ndim or not 1e-12 <= number <= 1e12:
+        raise StateError(f"prior must be a positive number, from 1e-12 to 1e+12, not {prior!r}")
     return float(number)
 
 
@@ -243,6 +259,10 @@ def _told(
         notes.append(f"{spikes} single samples stuck out of their neighbours and were replaced")
     if share > 0.2:
         notes.append(f"{100 * share:.0f} % of the trust is lost to rows far off: something is not in the model")
+    hidden = _above_noise(names, fitted, weights)
+    if hidden:
+        notes.append(hidden)
+        warnings.warn(f"identification of '{unknowns.robot.name}': {hidden}", ModelWarning, stacklevel=user_level())
     return Identification(
         robot=robot,
         parameters=parameters,
@@ -260,4 +280,22 @@ def _told(
         notes=tuple(notes),
         unknowns=unknowns,
         change=change,
+    )
+
+
+def _above_noise(names: Sequence[str], fitted: Fit, weights: Weighted) -> str:
+    """What to say of residuals far above the noise; empty where there are none."""
+    size = np.maximum(fitted.measured, 1e-300)
+    far = np.flatnonzero((weights.above_noise > _FAR) & (fitted.after > _VISIBLE * size)).tolist()
+    if not far:
+        return ""
+    parts = [
+        f"{names[k]} {fitted.after[k]:.3g} ({weights.above_noise[k]:.2g} times its noise, "
+        f"{100 * fitted.after[k] / size[k]:.2g} % of the torque)"
+        for k in far
+    ]
+    return (
+        f"residuals are far above the noise: {shortened(parts, limit=4)}. Something is not in the model, such as "
+        "friction of another form (fit= also 'stribeck'), elastic joints, cables, gear ripple or contacts; the "
+        "standard deviations assume noise alone, and are too small"
     )

@@ -31,7 +31,11 @@ GAP = 5.0
 FEWEST = 20
 """Samples: with fewer nothing can be filtered, let alone identified."""
 
+LARGEST = 1e50
+"""Of any number in a log: squares of products of larger ones overflow."""
+
 _DEGREES, _MILLIMETRES = 180.0 / np.pi, 1000.0
+_PAYLOAD = ("link", "mass", "com", "inertia")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +116,21 @@ def _from_arrays(robot: Robot, given: Mapping[str, Any], source: str) -> Log:
         for key in (drive, "v", "a")
         if given.get(key) is not None
     }
-    return Log(t, q, rest[drive], rest.get("v"), rest.get("a"), current, given.get("payload") or {}, source)
+    payload = _payload(given.get("payload"), source)
+    return Log(t, q, rest[drive], rest.get("v"), rest.get("a"), current, payload, source)
+
+
+def _payload(given: Any, source: str) -> Mapping[str, Any]:
+    """Return the load that the robot carried as arguments of ``with_payload``, empty where there is none."""
+    if not given and given is not False:
+        return {}
+    if not isinstance(given, Mapping) or not {"link", "mass"} <= set(given) or not set(given) <= set(_PAYLOAD):
+        got = ", ".join(map(repr, given)) if isinstance(given, Mapping) else repr(given)
+        raise StateError(
+            f"payload of {source} must be a mapping with 'link' and 'mass', and 'com' and 'inertia' where they are "
+            f"known, not {got[:80]}"
+        )
+    return given
 
 
 def _frame(frame: Any, source: str) -> NumberTable:
@@ -194,8 +212,22 @@ def _require_sound(robot: Robot, log: Log) -> None:
             f"{log.source} has a gap of {steps[widest]:.4g} s after t = {log.t[widest]:.6g} s, where samples are "
             f"{usual:.4g} s apart. Give the parts before and after it as two logs, in a list"
         )
+    _require_sizes(robot, log)
     _require_units(robot, log)
     _require_rates(robot, log)
+
+
+def _require_sizes(robot: Robot, log: Log) -> None:
+    """Refuse numbers with which no least-squares fit can calculate."""
+    drive = "current" if log.current else "tau"
+    for name, array in (("q", log.q), ("v", log.v), ("a", log.a), (drive, log.tau)):
+        if array is not None and not np.abs(array).max(initial=0.0) <= LARGEST:
+            column = int(np.argmax(np.abs(array).max(axis=0)))
+            owner = (robot.q_names if name == "q" else robot.v_names)[column]
+            raise StateError(
+                f"{log.source}: {name} of '{owner}' reaches {np.abs(array[:, column]).max():.4g}, and numbers up to "
+                f"{LARGEST:g} can be fitted. Is its unit right, and is the log undamaged?"
+            )
 
 
 def _require_units(robot: Robot, log: Log) -> None:

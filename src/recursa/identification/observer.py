@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.lacking import refuse_constraints
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import ShapeError, StateError
 from recursa.identification.logs import Given, logs_of
+from recursa.quantities import refusals
 from recursa.sweeps.batching import Array, as_numbers
 from recursa.trajectories.inputs import positive
 
@@ -55,6 +57,7 @@ class MomentumObserver:
         losses: Losses = True,
         threshold: float | ArrayLike | None = None,
     ) -> None:
+        refuse_constraints(robot.model, "rc.MomentumObserver", refusals.ACCELERATIONS)
         self.robot = robot
         self.step = float(positive("step", step, 1)[0])
         self.gain = positive("gain", gain, robot.nv)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recursa.errors import StateError, TooLargeError
-from recursa.identification.filtering import Filtered, steps_between, windows
+from recursa.identification.filtering import Filtered, low_frequency_density, steps_between, windows
 from recursa.identification.unknowns import Unknowns
 from recursa.sweeps.batching import Array
 
@@ -30,7 +30,8 @@ _MOST = 1 << 28  # numbers of all rows
 class Rows:
     """Few rows for many samples: ``matrix`` (m, nv, columns), ``torque`` (m, nv) beside what is known.
 
-    ``used`` (m, nv) says which count, ``drive`` (m, nv) are the whole torques, ``at`` (m,) the instants.
+    ``used`` (m, nv) says which count, ``drive`` (m, nv) are the whole torques, ``at`` (m,) the instants. ``density``
+    (m,): of noise at low frequencies, where motions are, relative to that of independent rows of the same variance.
     """
 
     matrix: Array
@@ -38,11 +39,12 @@ class Rows:
     used: Array
     drive: Array
     at: Array
+    density: Array
 
     @classmethod
     def joined(cls, parts: Iterable[Rows]) -> Rows:
         """One below the other."""
-        found = [(p.matrix, p.torque, p.used, p.drive, p.at) for p in parts]
+        found = [(p.matrix, p.torque, p.used, p.drive, p.at, p.density) for p in parts]
         return cls(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
 
     def residual(self, change: Array) -> Array:
@@ -75,7 +77,8 @@ def rows_of(motion: Filtered, unknowns: Unknowns, loaded: Robot) -> Rows:
         drives, extra = window.weights @ drive[span], window.weights @ known[span]
         half = every // 2
         used = np.stack([moving[max(0, k - half) : k + half + 1].all(axis=0) for k in window.at])
-        parts.append(Rows(few, drives - extra, used, drives, motion.t[window.at]))
+        density = np.full(len(few), low_frequency_density(every))
+        parts.append(Rows(few, drives - extra, used, drives, motion.t[window.at], density))
     if not parts:
         raise StateError(
             f"a log of {len(motion)} samples is too short for a cutoff of {motion.cutoff:.3g} Hz: not one filtered row "
@@ -98,13 +101,15 @@ def _moving(motion: Filtered, unknowns: Unknowns, loaded: Robot) -> Array:
 class Weighted:
     """Rows over the noise of their joint and with the weights of a robust fit: ``matrix`` (m nv, columns), ``torque``.
 
-    ``noise`` (nv,): standard deviations of the rows of each freedom; ``trust`` (m, nv) from 0 to 1.
+    ``noise`` (nv,): standard deviations of the rows of each freedom; ``trust`` (m, nv) from 0 to 1; ``above_noise``
+    (nv,): the residual in multiples of the noise, which is what changes from row to row and what most rows have.
     """
 
     matrix: Array
     torque: Array
     noise: Array
     trust: Array
+    above_noise: Array
 
     def reduced(self) -> tuple[Array, Array]:
         """R (k, columns) and r (k,) with the same sum of squares as all rows but for a constant: by QR."""
@@ -124,9 +129,23 @@ def weighted(rows: Rows, chosen: Sequence[int], *, robust: bool) -> Weighted:
         noise = np.maximum(_spread(left, used, len(chosen), robust), floor)
         if robust:
             trust = np.minimum(1.0, HUBER / np.maximum(np.abs(left / noise), 1e-300)) * used
-    weights = np.sqrt(trust) / noise
+    weights = np.sqrt(trust / rows.density[:, None]) / noise
     shape = (-1, rows.matrix.shape[2])
-    return Weighted((rows.matrix * weights[:, :, None]).reshape(shape), (rows.torque * weights).ravel(), noise, trust)
+    matrix, torque = (rows.matrix * weights[:, :, None]).reshape(shape), (rows.torque * weights).ravel()
+    return Weighted(matrix, torque, noise, trust, np.maximum(_above_noise(left, used), rows.rms(left) / noise))
+
+
+def _covariances(left: Array, used: Array, lag: int) -> Array:
+    """Mean products of residuals so many rows apart, (nv,), over the pairs of which both rows are used."""
+    both = used[lag:] & used[: len(used) - lag]
+    return (left[lag:] * left[: len(left) - lag] * both).sum(axis=0) / np.maximum(1, both.sum(axis=0))  # type: ignore[no-any-return]
+
+
+def _above_noise(left: Array, used: Array) -> Array:
+    """Root mean squares of residuals over those of the differences of neighbouring rows, (nv,); 1 for white noise."""
+    size = _covariances(left, used, 0)
+    noise = size - _covariances(left, used, 1)
+    return np.sqrt(size / np.maximum(noise, 1e-12 * size + 1e-300))  # type: ignore[no-any-return]
 
 
 def _triangle(matrix: Array, torque: Array) -> tuple[Array, Array]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.util import find_spec
 from inspect import Parameter, signature
@@ -48,9 +48,8 @@ EXAMPLES: dict[str, Callable[[Model], Any]] = {
 class Timing:
     """Times of one quantity in seconds, each the least of several turns; ratios are medians of those of the turns.
 
-    - ``call``: a call with one state; ``batch``: a state within a batch of ``states``, into a given array, one thread.
+    - ``call``: a call with one state; ``batch``: a state within a batch of ``states``, into a given array.
     - ``peers``: their calls with one state; ``call_ratios``, ``batch_ratios``: how many times as long these take.
-    - ``over_writing``: for matrices, how many times as long the batch takes as writing its bytes.
     """
 
     quantity: str
@@ -58,18 +57,9 @@ class Timing:
     states: int
     call: float
     batch: float
-    peers: dict[str, float] = field(default_factory=dict)
-    call_ratios: dict[str, float] = field(default_factory=dict)
-    batch_ratios: dict[str, float] = field(default_factory=dict)
-    over_writing: float | None = None
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A quantity that this robot cannot be asked, and why."""
-
-    quantity: str
-    why: str
+    peers: dict[str, float]
+    call_ratios: dict[str, float]
+    batch_ratios: dict[str, float]
 
 
 # ---- what there is to time -------------------------------------------------------------------------------------------
@@ -86,7 +76,9 @@ def _known(record: Quantity, name: str) -> bool:
 
 
 def installed_peers(robot: Robot) -> tuple[dict[str, Peer], list[str]]:
-    """The robot in every peer that is installed, and why it is not in some. Peers know no tied joints."""
+    """The robot in every peer that is installed, and why it is not in some. Peers know no ties and no constraints."""
+    if robot.constraints:
+        return {}, ["other libraries are handed the tree without its constraints: no times of theirs"]
     peers: dict[str, Peer] = {}
     remarks = []
     for column, open_peer in _PEERS.items():
@@ -199,70 +191,40 @@ def _parameters(method: Callable[..., Any]) -> Iterable[Parameter]:
 # ---- times -----------------------------------------------------------------------------------------------------------
 
 
-def timings(
-    robot: Robot,
-    records: Iterable[Quantity] | None = None,
-    *,
-    batch: int = 512,
-    peers: Mapping[str, Peer] | None = None,
-    turns: int = TURNS,
-) -> Iterator[Timing | LeftOut]:
-    """Times of quantities, by default of all that take plain arrays, one after the other as they are known.
-
-    >>> import recursa as rc
-    >>> from recursa.quantities import quantity
-    >>> (found,) = timings(rc.robots.planar(2), [quantity("mass_matrix")], batch=8, turns=3)
-    >>> found.quantity, found.shape, found.states, min(found.call, found.batch) > 0.0
-    ('mass_matrix', (2, 2), 8, True)
-    """
-    for record in plain_quantities() if records is None else records:
-        try:
-            yield timing(robot, record, batch=batch, peers=peers, turns=turns)
-        except RecursaError as error:  # what is for free flyers only, a robot without masses
-            yield LeftOut(record.name, str(error))
-
-
 def timing(
     robot: Robot,
     record: Quantity,
     *,
     batch: int = 512,
+    threads: int | None = 1,
     peers: Mapping[str, Peer] | None = None,
     options: Mapping[str, Any] | None = None,
     turns: int = TURNS,
 ) -> Timing:
-    """Times of one quantity; ``options`` it is asked with, beside those that need not be given."""
+    """Times of one quantity; ``options`` it is asked with, beside those that need not be given.
+
+    >>> import recursa as rc
+    >>> from recursa.quantities import quantity
+    >>> found = timing(rc.robots.planar(2), quantity("mass_matrix"), batch=8, turns=3)
+    >>> found.quantity, found.shape, found.states, min(found.call, found.batch) > 0.0
+    ('mass_matrix', (2, 2), 8, True)
+    """
     shape = Asked(robot, record, 1, options).whole().shape[1:]
-    count = math.prod(shape)
-    asked = Asked(robot, record, max(1, min(batch, MOST_BYTES // (8 * max(1, count)))), options)
+    asked = Asked(robot, record, max(1, min(batch, MOST_BYTES // (8 * max(1, math.prod(shape))))), options)
     out = asked.whole()
-    works = {"batch": Work(lambda: asked.whole(out), asked.states), "call": calls(asked.single, asked.rows)}
-    peers = peers or {}
-    for name, peer in peers.items():
+    works = {"batch": Work(lambda: asked.whole(out, threads), asked.states), "call": calls(asked.single, asked.rows)}
+    for name, peer in (peers or {}).items():
         theirs = asked.of_peer(peer)
         if theirs is not None:
             works[name] = calls(*theirs)
-    matrix = len(shape) > 1 or count >= robot.nv**2 > 1
-    if matrix:
-        works["writing"] = Work(partial(out.fill, 0.0), asked.states)
     seconds = in_turns(works, turns)
     least = {name: float(times.min()) for name, times in seconds.items()}
-    offered = [name for name in peers if name in works]
+    call, batched = least.pop("call"), least.pop("batch")
 
     def ratios(own: str) -> dict[str, float]:
-        return {name: float(np.median(seconds[name] / seconds[own])) for name in offered}
+        return {name: float(np.median(seconds[name] / seconds[own])) for name in least}
 
-    return Timing(
-        record.name,
-        shape,
-        asked.states,
-        least["call"],
-        least["batch"],
-        {name: least[name] for name in offered},
-        ratios("call"),
-        ratios("batch"),
-        float(np.median(seconds["batch"] / seconds["writing"])) if matrix else None,
-    )
+    return Timing(record.name, shape, asked.states, call, batched, least, ratios("call"), ratios("batch"))
 
 
 @dataclass

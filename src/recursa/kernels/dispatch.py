@@ -38,11 +38,21 @@ class KernelStore:
     with a text ``lasting`` says the same in every process; its kernels are found again on disk.
     """
 
-    __slots__ = ("_compiled_model", "_form", "_inputs", "_kernels", "_rollouts", "may_move", "model")
+    __slots__ = ("_bounds", "_compiled_model", "_form", "_inputs", "_kernels", "_rollouts", "may_move", "model")
 
-    def __init__(self, model: Model, may_move: MayMove = MayMove.NOTHING, form: str | None = None) -> None:
-        """For results that do not depend on what ``may_move``. ``form`` insists on one."""
+    def __init__(
+        self,
+        model: Model,
+        may_move: MayMove = MayMove.NOTHING,
+        form: str | None = None,
+        bounds: Array | None = None,
+    ) -> None:
+        """For results that do not depend on what ``may_move``. ``form`` insists on one.
+
+        Native entries leave coordinates beyond ``bounds`` to the general way; see :func:`argument_input`.
+        """
         self.model = model
+        self._bounds = bounds
         self.may_move = may_move
         self._form = form
         self._compiled_model: Model | None = None
@@ -138,7 +148,7 @@ class KernelStore:
     def _input(self, name: str, size: int) -> Any:
         """The reader of an argument, made once."""
         if (name, size) not in self._inputs:
-            self._inputs[name, size] = argument_input(self.model, name, size)
+            self._inputs[name, size] = argument_input(self.model, name, size, bounds=self._bounds)
         return self._inputs[name, size]
 
     @property

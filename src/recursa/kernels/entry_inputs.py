@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from recursa.model.model import Model
+from recursa.sweeps.batching import Array
 from recursa.sweeps.inputs import kind_of_input
 
 try:
@@ -16,9 +17,10 @@ except ImportError:  # the optional extension was not built
     Input, MAX_QUATERNIONS = None, 0
 
 
-def argument_input(model: Model, name: str, size: int, *, checked: bool = True) -> Any:
+def argument_input(model: Model, name: str, size: int, *, checked: bool = True, bounds: Array | None = None) -> Any:
     """The reader of an argument of so many numbers: arrays; for joint vectors also lists, tuples, and mappings by joint
-    name. Quaternions are ``checked`` for unit length, or left to the caller.
+    name. Quaternions are ``checked`` for unit length, or left to the caller. Coordinates beyond ``bounds`` (nq,), which
+    may change later, are not read but left to the general way.
     """
     kind = kind_of_input(name)
     axes = kind.axes(model, size)
@@ -30,4 +32,5 @@ def argument_input(model: Model, name: str, size: int, *, checked: bool = True) 
             part = kind.part(model, k)
             places[joint.name] = (part.start, part.stop - part.start)
             neutral[part] = joint.kind.neutral() if kind.coordinates else 0.0
-    return Input(axes, places, neutral, model.quaternions if kind.coordinates and checked else ())
+    own = {} if bounds is None or not kind.coordinates else {"bounds": bounds}
+    return Input(axes, places, neutral, model.quaternions if kind.coordinates and checked else (), **own)

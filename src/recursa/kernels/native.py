@@ -14,11 +14,6 @@ from typing import Any
 from recursa.kernels.cache import entry_key, object_code
 from recursa.kernels.emit import Shape
 
-try:
-    from recursa._entry import call as call_by_address
-except ImportError:  # the optional extension was not built
-    call_by_address = None
-
 _COMPILE_LOCK = threading.RLock()
 
 
@@ -136,13 +131,6 @@ class Native:
             self._engine = _loaded(code)
             self.address = self._engine.get_function_address(name)
         self.function = ctypes.CFUNCTYPE(None, ctypes.c_int64, *([ctypes.c_void_p] * pointers))(self.address)
-
-    def on_arrays(self, count: int, *arrays: Any) -> None:
-        """With the data of arrays, which have to be contiguous."""
-        if call_by_address is not None:
-            call_by_address(self.address, count, *arrays)
-        else:
-            self.function(count, *(one.ctypes.data for one in arrays))
 
     def __del__(
         self, lock: AbstractContextManager[Any] = _COMPILE_LOCK, ending: Callable[[], bool] = sys.is_finalizing

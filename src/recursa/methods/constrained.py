@@ -15,9 +15,8 @@ from recursa.constraints.quantities import (
     CONSTRAINT_JACOBIAN,
     WRENCHES_OF_MULTIPLIERS,
     by_matrices,
-    idle,
+    orthonormal_rows,
     require_constraints,
-    scales_of,
 )
 from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.kinematics import POSES
@@ -26,12 +25,11 @@ from recursa.dynamics.wrenches import wrench_array
 from recursa.kernels.loop import Looped
 from recursa.kernels.products import Product
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
-from recursa.methods.matrices import MASS_MATRIX, MASS_MATRIX_INVERSE
+from recursa.methods.matrices import MASS_MATRIX
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.small_systems import solve_ranked
 from recursa.sweeps import Values
 from recursa.sweeps.batching import Array
 
@@ -41,37 +39,22 @@ from recursa.sweeps.batching import Array
 def _responses(of: Subject, given: Names) -> Recipe | Composed:
     model = of.model
     require_constraints(model)
-    if idle(of):
-        return Composed(partial(_responses_by_projection, model))
-    apart = Composed(partial(_responses_apart, model))
-    if of.tied:
+    apart = Composed(partial(_responses_by_projection, model))
+    if by_matrices(of):
         return apart
-    gather, shape = partial(free_directions.response_entries, model), (model.nv + 2 * model.ncon, model.nv)
+    gather, shape = partial(free_directions.response_entries, model), (model.nv + model.ncon, model.nv)
     return Recipe(free_directions.responses_plan(model), gather, shape, MayMove.INERTIAS, apart=apart)
 
 
-def _responses_apart(model: Model, others: Any, *, q: Any) -> Array:
-    """The same from the inverse of the mass matrix and the rows."""
-    n, m = model.nv, model.ncon
-    inverse, G = others(MASS_MATRIX_INVERSE, q=q), others(CONSTRAINT_JACOBIAN, q=q)
-    pushed = G @ inverse
-    delassus = pushed @ np.swapaxes(G, -1, -2)
-    rows = [[delassus[..., i, j, None] for j in range(m)] for i in range(m)]  # with an axis for right sides
-    factors = free_directions.delassus_factors(model, [inverse[..., k, k, None] for k in range(n)], rows)
-    demanded = solve_ranked(factors, [pushed[..., k, :] for k in range(m)])
-    return np.concatenate([inverse, pushed, np.stack(demanded, axis=-2)], axis=-2)
-
-
 def _responses_by_projection(model: Model, others: Any, *, q: Any) -> Array:
-    """K in place of the inverse, which does not exist, nothing for pushes, and what demanded accelerations do."""
+    """K, and what demanded accelerations do, from matrices."""
     n, m = model.nv, model.ncon
     both = others(MASS_MATRIX, q=q), others(CONSTRAINT_JACOBIAN, q=q)
     mass, G = ([[x[..., i, j, None] for j in range(n)] for i in range(x.shape[-2])] for x in both)
-    rows = dense.orthonormal(G, scales_of(model, model.unit_length))
+    rows = orthonormal_rows(model, G)
     torques, demands = np.eye(n, n + m), -np.eye(m, n + m, n)  # right sides, one after the other
     found = np.stack(dense.by_projection(mass, list(torques), rows, list(demands)), axis=-2)
-    nothing = np.zeros((*found.shape[:-2], m, n), found.dtype)
-    return np.concatenate([found[..., :n], nothing, np.swapaxes(found[..., n:], -1, -2)], axis=-2)
+    return np.swapaxes(found, -1, -2).astype(np.result_type(*both), copy=False)
 
 
 def _compliance(of: Subject, given: Names) -> Composed:
@@ -80,15 +63,7 @@ def _compliance(of: Subject, given: Names) -> Composed:
 
 
 def _compliance_of(model: Model, others: Any, *, q: Any) -> Array:
-    K, _ = _both(model, others(RESPONSES, q=q))
-    return K
-
-
-def _both(model: Model, found: Array) -> tuple[Array, Array]:
-    """K and Psi*, from all responses."""
-    n, m = model.nv, model.ncon
-    inverse, pushed, demanded = found[..., :n, :], found[..., n : n + m, :], found[..., n + m :, :]
-    return inverse - np.swapaxes(demanded, -1, -2) @ pushed, demanded
+    return np.ascontiguousarray(others(RESPONSES, q=q)[..., : model.nv, :])
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
@@ -178,10 +153,10 @@ def _derivatives(
     pushing = others(WRENCHES_OF_MULTIPLIERS, q=q, multipliers=multipliers)
     if wrenches is not None:
         pushing = pushing + wrenches
-    result = others(torques, q=q, v=v, a=a, wrenches=pushing)
+    result = others.tree(torques, q=q, v=v, a=a, wrenches=pushing)
     found = others(CONSTRAINT_CHANGES, q=q, v=v, a=a, multipliers=multipliers)
     batch = result.shape[:-3]
-    responding = np.broadcast_to(_with_batch(others(RESPONSES, q=q), len(batch)), (*batch, n + 2 * model.ncon, n))
+    responding = np.broadcast_to(_with_batch(others(RESPONSES, q=q), len(batch)), (*batch, n + model.ncon, n))
     _solved(model, *(x.reshape(-1, *x.shape[len(batch) :]) for x in (result, found, responding)))
     return result  # type: ignore[no-any-return]
 
@@ -194,7 +169,7 @@ def _with_batch(found: Array, axes: int) -> Array:
 def _solved(model: Model, result: Array, found: Array, responding: Array) -> None:
     """In place of the derivatives of torques those of accelerations, for some states."""
     n, m = model.nv, model.ncon
-    K, demanded = _both(model, responding)
+    K = responding[:, :n]
     s = found[:, n * m : 3 * n * m].reshape(-1, 2, m, n)
     result[:, 0] -= found[:, 3 * n * m :].reshape(-1, n, n)
     right = np.empty((len(result), n + m, 2 * n), result.dtype)  # r over s, by q and by v side by side
@@ -202,7 +177,7 @@ def _solved(model: Model, result: Array, found: Array, responding: Array) -> Non
         columns = slice(by * n, by * n + n)
         np.negative(result[:, by], out=right[:, :n, columns])
         np.negative(s[:, by], out=right[:, n:, columns])
-    both = np.concatenate([K, np.swapaxes(demanded, -1, -2)], axis=-1) @ right
+    both = np.swapaxes(responding, -1, -2) @ right  # K is symmetric
     result[:, 0], result[:, 1], result[:, 2] = both[..., :n], both[..., n:], K
 
 
@@ -210,10 +185,15 @@ RESPONSES = Quantity(
     "constraints.responses",
     ("q",),
     _responses,
-    "rad/s^2 and m/s^2 per torque, per constraint force, per demanded acceleration of an equation; columns as in v",
+    "rad/s^2 and m/s^2 per torque, then per demanded acceleration of an equation; columns as in v",
+    on_constraints="obeys",
 )
 CONSTRAINED_COMPLIANCE = Quantity(
-    "constrained_compliance", ("q",), _compliance, "times torques: rad/s^2 and m/s^2; rows and columns as in v"
+    "constrained_compliance",
+    ("q",),
+    _compliance,
+    "times torques: rad/s^2 and m/s^2; rows and columns as in v",
+    on_constraints="obeys",
 )
 MOTION = Quantity(
     "constraints.motion",
@@ -222,6 +202,7 @@ MOTION = Quantity(
     "accelerations as in v, then constraint forces",
     optional=("wrenches", "prescribed"),
     reads=READS,
+    on_constraints="obeys",
 )
 CONSTRAINT_CHANGES = Quantity(
     "constraints.changes",

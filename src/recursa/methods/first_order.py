@@ -26,7 +26,7 @@ from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE, inverse_pivots
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
+from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.quantities.quantity import Gather
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Plan, Values
@@ -191,8 +191,16 @@ INVERSE_DYNAMICS_DERIVATIVES = Quantity(
     "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
     optional=("wrenches",),
     reads=READS,
+    on_constraints=refusals.DERIVATIVES,
 )
-LINEARIZE = Quantity("linearize", ("q", "v", "a"), _linearize, INVERSE_DYNAMICS_DERIVATIVES.units, of_joints=True)
+LINEARIZE = Quantity(
+    "linearize",
+    ("q", "v", "a"),
+    _linearize,
+    INVERSE_DYNAMICS_DERIVATIVES.units,
+    of_joints=True,
+    on_constraints=refusals.DERIVATIVES,
+)
 LINEARIZE_ALONG = Quantity(
     "linearize.along",
     ("q", "v", "a", "dq", "dv", "da"),
@@ -200,6 +208,7 @@ LINEARIZE_ALONG = Quantity(
     FORCES,
     optional=("wrenches",),
     reads={"dq": "joint:dq", "dv": "joint:dv", "da": "joint:da", **READS},
+    on_constraints=refusals.DERIVATIVES,
 )
 FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     "forward_dynamics_derivatives",
@@ -208,6 +217,7 @@ FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     "by q, by v, by tau; rad/s^2 for rotations, m/s^2 for translations, per unit; places as in v",
     optional=("wrenches",),
     reads=READS,
+    on_constraints="obeys",
 )
 STATE_SPACE = Quantity(
     "state_space",
@@ -216,7 +226,7 @@ STATE_SPACE = Quantity(
     "A, then B, row by row; rows (dq, dv) per s, columns dq, dv and tau",
     optional=("wrenches",),
     reads=READS,
-    of_trees=True,
+    on_constraints=refusals.DERIVATIVES,
 )
 MOVING_COORDINATES = Quantity(
     "state_space.moving_coordinates", ("v",), _moving_coordinates, "rad/s and m/s; rows and columns as in v"

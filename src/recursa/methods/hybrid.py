@@ -18,7 +18,7 @@ from recursa.errors import StateError
 from recursa.methods.inverse_and_forward import EQUATIONS_OF_MOTION, READS
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
+from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.sweeps import Values
 from recursa.sweeps.batching import Array, as_array
 
@@ -105,5 +105,5 @@ HYBRID_DYNAMICS = Quantity(
         "tau": f"joint forces: {FORCES}; those of prescribed joints are not looked at",
     },
     of_joints=True,
-    of_trees=True,
+    on_constraints=refusals.TORQUES,
 )

@@ -14,7 +14,6 @@ from recursa.book import methods as book
 from recursa.book.columns import MASS_TIMES, ROOT_TIMES
 from recursa.book.solving import conjugate_gradients, least_squares
 from recursa.constraints import quantities as constraints
-from recursa.constraints.balancing import balanced
 from recursa.denoc.forward import forward_plan as denoc_forward_plan
 from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
@@ -32,7 +31,7 @@ from recursa.methods.matrices import MASS_MATRIX
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
+from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.sweeps import Plan, Values
 from recursa.sweeps.batching import Array
 
@@ -63,7 +62,7 @@ _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the link
 
 
 @with_springs(held)
-def _tree_torques(
+def _inverse_dynamics(
     of: Subject,
     given: Names,
     *,
@@ -73,7 +72,7 @@ def _tree_torques(
 ) -> Recipe:
     losses = known_losses(losses)
     if changes(base_velocity, of.model):
-        return in_forces(_tree_torques(of, given, losses=losses, method=method), base_velocity, accelerating=True)
+        return in_forces(_inverse_dynamics(of, given, losses=losses, method=method), base_velocity, accelerating=True)
     known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
     model = of.model
     gather, shape = vector_of(model, "T"), (model.nv,)
@@ -90,33 +89,10 @@ def _tree_torques(
     return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
 
 
-def _inverse_dynamics(
-    of: Subject,
-    given: Names,
-    *,
-    losses: Losses = False,
-    method: str = "newton-euler",
-    base_velocity: str = "body",
-    actuated: tuple[str, ...] | None = None,
-) -> Recipe | Composed:
-    """Torques of all joints, or of those that have motors, with the constraints carrying what they can."""
-    if actuated is None:
-        return _tree_torques(of, given, losses=losses, method=method, base_velocity=base_velocity)
-    if changes(base_velocity, of.model):
-        raise NoSweepError('actuated= goes with base_velocity="body", in which constraint_jacobian has its columns')
-    tree = partial(_of_the_tree, {"losses": losses, "method": method})
-    return Composed(partial(balanced, of.model, actuated, tree))
-
-
-def _of_the_tree(options: dict[str, Any], others: Any, **arguments: Any) -> Array:
-    """Torques that move the tree without help of constraints."""
-    return others(INVERSE_DYNAMICS, options, **arguments)  # type: ignore[no-any-return]
-
-
 @with_springs(held)
 def _bias_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
     if changes(base_velocity, of.model):
-        return in_forces(_tree_torques(of, given), base_velocity, accelerating=False)
+        return in_forces(_inverse_dynamics(of, given), base_velocity, accelerating=False)
     cheaper = _augmented(accelerating=False)
     return Recipe(inverse.bias_plan(), vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS, cheaper)
 
@@ -321,7 +297,14 @@ OPTIONAL = ("wrenches", *kinematics.BASE_MOTION, "parameters")
 READS = {"wrenches": "wrench"}
 
 INVERSE_DYNAMICS = Quantity(
-    "inverse_dynamics", ("q", "v", "a"), _inverse_dynamics, FORCES, optional=OPTIONAL, reads=READS, of_joints=True
+    "inverse_dynamics",
+    ("q", "v", "a"),
+    _inverse_dynamics,
+    FORCES,
+    optional=OPTIONAL,
+    reads=READS,
+    of_joints=True,
+    on_constraints=refusals.TORQUES,
 )
 BIAS_FORCES = Quantity("bias_forces", ("q", "v"), _bias_forces, FORCES, of_joints=True)
 FORWARD_DYNAMICS = Quantity(
@@ -333,6 +316,7 @@ FORWARD_DYNAMICS = Quantity(
     reads=READS,
     fixed={"links": False},
     of_joints=True,
+    on_constraints="obeys",
 )
 FORWARD_DYNAMICS_WITH_LINKS = Quantity(
     "forward_dynamics_with_links",
@@ -342,6 +326,7 @@ FORWARD_DYNAMICS_WITH_LINKS = Quantity(
     optional=(*OPTIONAL, "prescribed"),
     reads=READS,
     fixed={"links": True},
+    on_constraints="obeys",
 )
 EQUATIONS_OF_MOTION = Quantity(
     "equations_of_motion",

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.constraints.assembling import shortest_fit
-from recursa.constraints.mobility import ROUNDING, eliminated, scaled
-from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, require_constraints
+from recursa.constraints.mobility import determined
+from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, require_constraints, scales_of
 from recursa.errors import ShapeError, StateError
 from recursa.methods.constrained import CONSTRAINED_COMPLIANCE, CONSTRAINT_CHANGES
 from recursa.methods.first_order import MOVING_COORDINATES
@@ -69,8 +69,13 @@ def free_directions(evaluator: Any, q: Any) -> FreeDirections:
 
 def _independent(model: Model, G: Array) -> tuple[int, ...]:
     """The places of independent speeds at one configuration."""
-    _, dependent = eliminated(scaled(model, G), ROUNDING)
+    _, dependent = determined(G, scales_of(model, model.unit_length))
     return tuple(k for k in range(model.nv) if k not in dependent)
+
+
+def scaled(model: Model, rows: Array) -> Array:
+    """Rows in units in which turning and moving can be compared."""
+    return rows / np.array(scales_of(model, model.unit_length))[:, None]
 
 
 def _others(model: Model, places: tuple[int, ...]) -> list[int]:
@@ -98,11 +103,10 @@ def _solved(model: Model, G: Array, dependent: list[int], right: Array) -> Array
 
 def _require_one_choice(model: Model, G: Array, places: tuple[int, ...]) -> None:
     """Of several states: the speeds that are independent at the first one must be so at all."""
-    own = scaled(model, G)
-    alone = own[:, :, _others(model, places)]
+    scales, alone = scales_of(model, model.unit_length), G[:, :, _others(model, places)]
     for row in range(len(G)):
-        rank = eliminated(own[row], ROUNDING)[0]
-        if rank != model.nv - len(places) or eliminated(alone[row], UNSURE)[0] < rank:
+        rank = determined(G[row], scales)[0]
+        if rank != model.nv - len(places) or determined(alone[row], scales, UNSURE)[0] < rank:
             names = freedom_names(model)
             chosen = ", ".join(repr(names[k]) for k in places) or "none"
             raise StateError(
@@ -124,6 +128,7 @@ def reduced_state_space(evaluator: Any, q: Any, v: Any, lower: tuple[Array, Arra
     model: Model = evaluator.model
     require_constraints(model)
     n, m = model.nv, model.ncon
+    dtype = np.result_type(*lower)
     by_q, by_v, by_tau = (np.asarray(x, float) for x in lower)
     batch = by_q.shape[:-2]
     q, v = (_as_rows(np.asarray(x, float), batch) for x in (q, v))
@@ -147,7 +152,7 @@ def reduced_state_space(evaluator: Any, q: Any, v: Any, lower: tuple[Array, Arra
     A[:, :f, :f], A[:, :f, f:] = (moving @ Z)[:, own], np.eye(f)
     A[:, f:, :f], A[:, f:, f:] = (by_q @ Z + by_v @ E)[:, own], (by_v @ Z)[:, own]
     B[:, f:] = by_tau[:, own]
-    return Reduced(A.reshape(*batch, 2 * f, 2 * f), B.reshape(*batch, 2 * f, n))
+    return Reduced(A.reshape(*batch, 2 * f, 2 * f).astype(dtype), B.reshape(*batch, 2 * f, n).astype(dtype))
 
 
 def _as_rows(x: Array, batch: tuple[int, ...]) -> Array:

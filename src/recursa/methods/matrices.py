@@ -25,7 +25,7 @@ from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
 from recursa.model.model import WORLD, Model
 from recursa.model.moving import MayMove
-from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
+from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.sweeps import Plan, Values
 from recursa.sweeps.batching import Array
 from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS, coriolis_entries
@@ -132,6 +132,7 @@ MASS_MATRIX_INVERSE = Quantity(
     _mass_matrix_inverse,
     "the inverse of the mass matrix's units; rows and columns as in v",
     of_joints=True,
+    on_constraints=refusals.RESPONSES,
 )
 CORIOLIS_MATRIX = Quantity(
     "coriolis_matrix",

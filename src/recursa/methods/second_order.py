@@ -11,7 +11,7 @@ from recursa.dynamics.second_derivatives import BLOCKS, COVECTOR, SECOND_DERIVAT
 from recursa.dynamics.second_tangent import SECOND_TANGENT, second_tangent_entries
 from recursa.kernels.loop import Looped
 from recursa.model.moving import MayMove
-from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
+from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.sweeps.batching import Array
 from recursa.walks.second_derivatives import SECOND_DERIVATIVES_PAIRS
 from recursa.walks.second_derivatives import second_entries as pair_entries
@@ -63,6 +63,7 @@ INVERSE_DYNAMICS_SECOND_DERIVATIVES = Quantity(
     optional=("contract",),
     reads={"contract": COVECTOR},
     words=_WORDS,
+    on_constraints=refusals.DERIVATIVES,
 )
 SECOND_DERIVATIVES_ALONG = Quantity(
     "inverse_dynamics_second_derivatives.along",
@@ -71,6 +72,7 @@ SECOND_DERIVATIVES_ALONG = Quantity(
     "of contract* tau: what the direction makes of its derivatives by q, by v and by a; places as in v",
     reads={"contract": COVECTOR, "dq": "joint:dq", "dv": "joint:dv", "da": "joint:da"},
     words=_WORDS,
+    on_constraints=refusals.DERIVATIVES,
 )
 EACH_SECOND_DERIVATIVE_ALONG = Quantity(
     "inverse_dynamics_second_derivatives.each_along",
@@ -78,5 +80,5 @@ EACH_SECOND_DERIVATIVE_ALONG = Quantity(
     _each_along,
     "what the direction makes of the derivatives of tau by q, by v and by a; places as in v",
     reads={"dq": "joint:dq", "dv": "joint:dv", "da": "joint:da"},
-    exported=False,  # a batch of contractions
+    exported=False,  # a batch of contractions, on_constraints=refusals.DERIVATIVES,
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
 
-from recursa.errors import ModelError, NoValueError, did_you_mean, shortened
+from recursa.errors import ModelError, did_you_mean, shortened
 from recursa.model.constraints import WORLD_NAME, with_link_names
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
 from recursa.model.inputs import finite_scalar, scalars
@@ -15,7 +14,7 @@ from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
 from recursa.model.rounding import added_inertia
 from recursa.model.transmissions import expanded, with_rotors
-from recursa.spatial.constants import IN_PYTHON, NOTHING, placed, rigid_inertia, snapped, unit_axis
+from recursa.spatial.constants import NOTHING, placed, rigid_inertia, unit_axis
 from recursa.spatial.constants import finite as all_finite
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
@@ -23,7 +22,6 @@ from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 
 FREE_BASE_JOINT = "root"
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-_T = TypeVar("_T")
 _ZEROS = tuple((0.0,) * freedoms for freedoms in range(7))
 
 
@@ -212,10 +210,10 @@ class _Assembly:
 
     def add(self, record: JointRecord) -> None:
         parent = self.where[record.parent]
-        pose, link = _done(placed, parent.offset, record.placement), self.tree.links[record.child]
+        pose, link = placed(parent.offset, record.placement), self.tree.links[record.child]
         if record.kind == "fixed":
             after = record.after
-            self._lay(link, parent.body, pose if after is IDENTITY_TRANSFORM else _done(placed, pose, after))
+            self._lay(link, parent.body, pose if after is IDENTITY_TRANSFORM else placed(pose, after))
         else:
             self._lay(link, self._new_body(record, parent.body, pose), IDENTITY_TRANSFORM)
 
@@ -225,7 +223,7 @@ class _Assembly:
         self.links.append(link)
         if body != WORLD and record.inertial:
             about, before = record.about_origin, self.inertias[body]
-            own = NOTHING + about if about else _done(rigid_inertia, record.mass, record.com, record.inertia)
+            own = NOTHING + about if about else rigid_inertia(record.mass, record.com, record.inertia)
             if offset is not IDENTITY_TRANSFORM and offset != IDENTITY_TRANSFORM:
                 own = added_inertia(before, own, offset)
             elif before is not NOTHING:
@@ -256,6 +254,8 @@ class _Assembly:
             record.stiffness,
             record.rest,
             record.rotor,
+            acceleration=record.acceleration,
+            jerk=record.jerk,
         )
         self.joints.append(joint)
         self.inertias.append(NOTHING)
@@ -280,18 +280,9 @@ def _follows(mimic: Mimic | None, mode: MimicMode) -> bool:
     return mimic is not None and (mode == "tie" or mimic.rigid)
 
 
-def _done(function: Callable[..., _T], *given: Any) -> _T:
-    """What a function of constants gives; where symbols are among them, by the arithmetic of formulas."""
-    try:
-        return function(*given)
-    except NoValueError:
-        in_python: Callable[..., _T] = IN_PYTHON[function.__name__]  # type: ignore[assignment]
-        return in_python(*given)
-
-
 def _hinge(record: JointRecord) -> Hinge:
     axis = unit_axis(record.axis)
-    return Hinge(axis, record.pitch, snapped(Rotation.z_to(axis)) if record.kind == "planar" else IDENTITY)
+    return Hinge(axis, record.pitch, Rotation.z_to(axis).snapped() if record.kind == "planar" else IDENTITY)
 
 
 _MOST_TIES = 1000  # from a joint to the one that moves it: every joint follows its own

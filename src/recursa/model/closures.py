@@ -23,8 +23,14 @@ def obeyed(description: Description, mimic: MimicMode) -> Description:
             coefficients = {joint.name: 1.0, tie.joint: -tie.multiplier}
             found.append(JointRelation(coefficients, -tie.offset, f"{joint.name}_mimic"))
             joints[k] = replace(joint, mimic=None)
-    constraints = (*description.constraints, *found)
-    return replace(description, joints=tuple(joints), closures=(), relations=(), constraints=constraints)
+    return replace(
+        description,
+        joints=tuple(joints),
+        closures=(),
+        relations=(),
+        constraints=(*description.constraints, *found),
+        notes=tuple(note for note in description.notes if note.code != "loop"),  # that loops are not obeyed
+    )
 
 
 def _loop(closure: Closure, description: Description) -> Loop:

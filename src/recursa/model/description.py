@@ -13,7 +13,6 @@ from typing import ClassVar, Literal, get_args
 from recursa.model.constraints import Constraint
 from recursa.model.geometry import Geometry as Geometry
 from recursa.model.geometry import Material as Material
-from recursa.model.quick import quickly_made
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
@@ -39,10 +38,6 @@ DRIVEN: tuple[JointType, ...] = (*LIMITED, "continuous")
 MOUNTS = ("parent", "child", "itself")
 """Links of a joint that can carry its motor; "itself" where the child is the rotor, and nothing else."""
 
-LATER = {"later": True}
-"""Metadata of fields that came later: where they say nothing, a robot has the digest that it had without them."""
-
-
 Friction = float | tuple[float, float]
 """Coulomb friction of one freedom: of both directions, or against positive speeds and against negative ones."""
 
@@ -55,7 +50,6 @@ def numbers_of(friction: tuple[Friction, ...]) -> tuple[float, ...]:
     return friction  # type: ignore[return-value]
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Mimic:
     """A tie ``q = multiplier * q[joint] + offset``; a rigid one, such as a gear's, holds however others are treated."""
@@ -63,7 +57,7 @@ class Mimic:
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
-    rigid: bool = field(default=False, metadata=LATER)
+    rigid: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +99,6 @@ class Elasticity:
     damping: float = 0.0
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class LinkRecord:
     """A link or a named frame.
@@ -128,7 +121,6 @@ class LinkRecord:
     line: int | None = field(default=None, compare=False)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class JointRecord:
     """A joint from a parent link to a child link.
@@ -138,6 +130,7 @@ class JointRecord:
     is as given, unit or not, in the joint's frame. ``armature``, ``damping``, ``friction`` have one entry per freedom,
     which for friction may be a pair: what opposes positive speeds, and what opposes negative ones. Joints of one
     freedom may have a spring, whose torque is ``-stiffness * (q - rest)``, a rotor, and an elasticity behind the gear.
+    ``effort``, ``velocity``, ``acceleration`` and ``jerk`` are the largest magnitudes, None where there is no limit.
     """
 
     name: str
@@ -155,14 +148,15 @@ class JointRecord:
     effort: float | None = None
     velocity: float | None = None
     mimic: Mimic | None = None
-    stiffness: float = field(default=0.0, metadata=LATER)
-    rest: float = field(default=0.0, metadata=LATER)
-    rotor: Rotor | None = field(default=None, metadata=LATER)
-    elastic: Elasticity | None = field(default=None, metadata=LATER)
+    stiffness: float = 0.0
+    rest: float = 0.0
+    rotor: Rotor | None = None
+    elastic: Elasticity | None = None
     line: int | None = field(default=None, compare=False)
+    acceleration: float | None = field(default=None, repr=False)  # kernels are found by the repr
+    jerk: float | None = field(default=None, repr=False)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Closure:
     """What closes a loop: a joint between a frame on one link and a frame on another, beside those of the tree.
@@ -182,7 +176,6 @@ class Closure:
     line: int | None = field(default=None, compare=False)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A relation between joints of one freedom: ``q[joint] = polynomial(q[other])``, lowest power first.
@@ -197,7 +190,6 @@ class Relation:
     line: int | None = field(default=None, compare=False)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Actuator:
     """A motor: per joint the generalised forces, one per freedom, that one unit of its force causes."""
@@ -208,7 +200,6 @@ class Actuator:
     line: int | None = field(default=None, compare=False)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class NamedState:
     """A state that the source names: coordinates and speeds by joint, in the layout of ``docs/conventions.md``."""
@@ -218,7 +209,6 @@ class NamedState:
     v: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Note:
     """Something in the source that breaks the rules of its format and was read all the same: what, and what to do.
@@ -233,7 +223,6 @@ class Note:
     severity: Literal["warning", "note"] = "warning"
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Description:
     """A robot as its source tells it: links and joints in the order of declaration.
@@ -249,7 +238,7 @@ class Description:
     relations: tuple[Relation, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     states: tuple[NamedState, ...] = ()
-    constraints: tuple[Constraint, ...] = field(default=(), metadata=LATER)
+    constraints: tuple[Constraint, ...] = ()
     gravity: tuple[float, float, float] | None = field(default=None, compare=False)
     floating: bool = field(default=False, compare=False)
     mimic: MimicMode | None = field(default=None, compare=False)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from recursa.errors import ModelError, did_you_mean
-from recursa.model.description import Description, Friction, JointRecord, LinkRecord
+from recursa.model.description import Description, Friction, JointRecord, LinkRecord, Note
 from recursa.model.inputs import finite_scalar, floats, frictions, limits_of, name_of, per_freedom, scalars, symmetric
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, dh_transform
@@ -15,6 +16,10 @@ from recursa.spatial.vec3 import Z_AXIS, Vec3
 
 Convention = Literal["standard", "modified"]
 CONVENTIONS = ("standard", "modified")
+
+
+_TURN = 2.0 * math.pi + 1e-3  # nobody writes an angle between axes that is larger
+_LONG = 50.0  # metres, of one link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +74,22 @@ def describe_dh(
     if base is not None:
         links.insert(0, LinkRecord(WORLD_LINK))
         joints.append(JointRecord("base_mount", "fixed", WORLD_LINK, "base", placement=base))
+    notes = list[Note]()
     for number, row in enumerate(rows, start=1):
+        notes += _doubts(number, row)
         link, joint = _row(number, row, convention)
         links.append(link)
         joints.append(joint)
     if tool is not None:
         links.append(LinkRecord("tool", frame=True))
         joints.append(JointRecord("tool_frame", "fixed", f"link{len(rows)}", "tool", placement=tool))
-    return Description(name_of(name, "the name of a robot"), tuple(links), tuple(joints), provenance=provenance)
+    return Description(
+        name_of(name, "the name of a robot"),
+        tuple(links),
+        tuple(joints),
+        provenance=provenance,
+        notes=tuple(notes),
+    )
 
 
 def require_convention(convention: str) -> None:
@@ -86,6 +99,24 @@ def require_convention(convention: str) -> None:
             f"convention must be 'standard' (Rz Tz Tx Rx, distal frames) or 'modified' (Rx Tx Rz Tz, proximal frames), "
             f"not {convention!r}. {did_you_mean(str(convention), CONVENTIONS)}"
         )
+
+
+def _doubts(number: int, row: DHLink) -> Iterator[Note]:
+    """Numbers of a row that look as if they were degrees or millimetres."""
+    if not isinstance(row, DHLink):
+        return
+    for name, largest, unit in (("alpha", _TURN, "rad"), ("theta", _TURN, "rad"), ("a", _LONG, "m"), ("d", _LONG, "m")):
+        value = getattr(row, name)
+        if not isinstance(value, int | float) or not largest < abs(value) < math.inf:
+            continue
+        what = f"row {number} of the Denavit-Hartenberg table: {name} is {value:g} {unit}."
+        if unit == "rad":
+            fix = (
+                f"Are these degrees? np.radians({value:g}) is what is meant here; tables in files may say angles: deg."
+            )
+            yield Note("degrees", what, fix)
+        else:
+            yield Note("millimetres", what, "Are these millimetres? Lengths are in metres here: divide them by 1000.")
 
 
 def _row(number: int, row: DHLink, convention: Convention) -> tuple[LinkRecord, JointRecord]:

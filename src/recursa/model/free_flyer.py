@@ -24,6 +24,14 @@ def require_free_flyer(model: Model, what: str) -> None:
         )
     held = ", ".join(f"'{joint.name}' ({joint.kind.name})" for joint in roots) or "nothing that moves"
     others = ', or use a method for any base, such as "articulated"' if what.startswith("method") else ""
+    if any(joint.kind.name == "free" for joint in roots):
+        raise NoSweepError(
+            f"{what}: robot '{model.name}' has more than a free base: at the world it has {held}, and a free flyer has "
+            "one free joint there and nothing else. Bodies that move beside the base, such as a free target, have "
+            "momentum of their own, which this does not separate from the robot's.\n"
+            "  Load the robot without them, or weld them to a link if it holds them (a fixed joint); dynamics, "
+            f"momentum, simulations and contacts of all of them together work{others}."
+        )
     raise NoSweepError(
         f"{what}: robot '{model.name}' is no free flyer: at the world it has {held}, where one free joint is needed.\n"
         f"  Load it with floating=True{others}."

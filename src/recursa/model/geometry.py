@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from recursa.model.quick import quickly_made
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import Vec3
 
@@ -19,7 +18,6 @@ SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "pl
 NO_SCALE = Vec3(1.0, 1.0, 1.0)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Material:
     """What a shape looks like: red, green, blue and opacity from 0 to 1, and an image as the source refers to it.
@@ -33,10 +31,9 @@ class Material:
     texture: str = ""
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """One visual or collision shape of a link.
+    """One shape of a link; its ``role`` is "visual" or "collision".
 
     ``size`` in metres: of a "box" its three edges; of a "sphere" the radius; of a "cylinder" radius and length along z;
     of a "capsule" radius and the length of its straight part along z; of an "ellipsoid" three radii; of a "plane",

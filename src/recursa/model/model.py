@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -12,7 +12,6 @@ from recursa.model.description import Description, Friction, Mimic, Rotor
 from recursa.model.description import MimicMode as MimicMode
 from recursa.model.equations import Equation, equations_of, told_of
 from recursa.model.joint_kind import Hinge, JointKind
-from recursa.model.quick import quickly_made
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -53,7 +52,6 @@ class Couple:
     reflected: float
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Joint:
     """A moving joint with its constants, ready for the sweeps. Joint k carries body k.
@@ -90,6 +88,8 @@ class Joint:
     rest: float = 0.0
     rotor: Rotor | None = None
     couple: Couple | None = None
+    acceleration: float | None = field(default=None, repr=False)
+    jerk: float | None = field(default=None, repr=False)
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Pose of this body in its parent body."""
@@ -126,7 +126,6 @@ class Joint:
         return self.tie is None
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Link:
     """A link or named frame: the body it is part of (or WORLD) and its pose in that body."""
@@ -315,17 +314,10 @@ class Model:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # without cached values
 
 
-def _says(value: object, item: Field[object]) -> bool:
-    """Whether a field counts: one that came later does where it says something."""
-    return not item.metadata.get("later") or getattr(value, item.name) != item.default
-
-
 def _content(value: object) -> object:
     """What counts when two models are compared, as nested tuples; equal numbers (0.0 and -0.0) become the same."""
     if is_dataclass(value):
-        return tuple(
-            _content(getattr(value, item.name)) for item in fields(value) if item.compare and _says(value, item)
-        )
+        return tuple(_content(getattr(value, item.name)) for item in fields(value) if item.compare)
     if isinstance(value, tuple):
         return tuple(_content(item) for item in value)
     return float(value) + 0.0 if isinstance(value, int | float) else value

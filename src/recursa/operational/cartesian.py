@@ -29,17 +29,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.lacking import refuse_constraints
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.springs import resting_forces
 from recursa.errors import ShapeError, SingularConfigurationError
 from recursa.operational.orientation import Angles, Orientation, UnitQuaternion, known
 from recursa.operational.quantities import selected_rows
+from recursa.quantities import Refusal, refusals
 from recursa.sweeps.batching import Array, as_array, times
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
 MAX_CONDITION = 1e8  # of the Jacobian; beyond, half of the digits are lost
+_OPERATIONAL = Refusal("rc.operational.model(robot, link, q, v), which obeys the constraints")
 
 
 class CartesianModel(NamedTuple):
@@ -100,6 +103,7 @@ def model(
     >>> bool(np.allclose(arm_model.jacobian.T @ force, arm.inverse_dynamics(q, v, [1.0, 2.0])))
     True
     """
+    refuse_constraints(robot.model, "rc.cartesian.model", _OPERATIONAL)
     if orientation is not None:
         _require_whole(coordinates, orientation)
         twist = model(robot, link, q, v, coordinates=coordinates, max_condition=max_condition)
@@ -148,6 +152,7 @@ def linearize(
     >>> P.shape, V.shape, D.shape
     ((6, 6), (6, 6), (6, 6))
     """
+    refuse_constraints(robot.model, "rc.cartesian.linearize", refusals.DERIVATIVES)
     if orientation is not None:
         _require_whole(coordinates, orientation)
         twist = linearize(robot, link, q, v, a, coordinates=coordinates, losses=losses, max_condition=max_condition)

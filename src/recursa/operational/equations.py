@@ -9,6 +9,9 @@ With x' = J v the velocity of the task, ``mass a + c + g = J* F`` times ``J inv(
 coordinates as the robot speeds, this is the Cartesian model of :mod:`recursa.cartesian`. Where it cannot, the
 compliance is still what it was: Lambda is its pseudo-inverse, its ``rank`` says so, and the equation holds for the part
 of F that moves the task, ``movable F`` with ``movable = Lambda Upsilon``.
+
+On a robot with constraints K of :meth:`Robot.constrained_compliance` takes the place of ``inv(mass)``, and mu has the
+accelerations in it that the constraints demand: the equation is then that of the closed mechanism.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from recursa.dynamics.springs import resting_forces
 from recursa.errors import ShapeError
 from recursa.operational.pseudo_inverse import RankedArray
 from recursa.operational.quantities import MASS_SOLVED, Coordinates, link_list, selected_links
-from recursa.operational.robot_methods import inertia_of
+from recursa.operational.robot_methods import compliance_factor, inertia_of
 from recursa.sweeps.batching import Array, as_array, as_numbers, fitting, times
 
 if TYPE_CHECKING:
@@ -142,12 +145,17 @@ def model(
     jacobian = stacked([robot.jacobian(q, name, frame=frame) for name in names])
     rate = stacked([robot.jacobian_derivative(q, v, name, frame=frame) for name in names])
     compliance = robot.delassus(q, names, coordinates=coordinates, frame=frame)
-    mass = inertia_of(robot.model, compliance, numbers, rows, tolerance)
+    factor, reference = compliance_factor(robot.evaluator, q, numbers, rows, frame)
+    mass = inertia_of(robot.model, factor, numbers, rows, tolerance, reference)
     yielding = robot.evaluator.evaluate(MASS_SOLVED, {"q": q, "columns": np.swapaxes(jacobian, -1, -2)})
     inverse = yielding @ np.asarray(mass)
     gravity = resting_forces(robot, q)
     back = np.swapaxes(inverse, -1, -2)
-    coriolis = times(back, robot.bias_forces(q, v) - gravity) - times(np.asarray(mass), times(rate, speeds))
+    bias = robot.bias_forces(q, v)
+    drift = times(rate, speeds)
+    if robot.constraints:  # what they demand of joints on which no forces act
+        drift = drift + times(jacobian, robot.forward_dynamics(q, v, bias))
+    coriolis = times(back, bias - gravity) - times(np.asarray(mass), drift)
     return TaskModel(mass, coriolis, times(back, gravity), jacobian, rate, compliance, inverse)
 
 

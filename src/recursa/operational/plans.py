@@ -233,26 +233,31 @@ def _resolved(branch: Branch) -> tuple[FeltWrenches, ...]:
     return tuple(FeltWrenches(link, tuple(combined(w) for w in columns)) for link, columns in reaches)
 
 
+def unit_wrenches(rows: Sequence[int], frame: str) -> tuple[Callable[..., tuple[Force, ...]], tuple[str, ...]]:
+    """A function that gives the unit wrenches at a link, in a frame, as they act on its body; and what it reads."""
+
+    def in_body(offset: Transform) -> tuple[Force, ...]:
+        return tuple(offset.force(_UNIT_FORCES[k]) for k in rows)
+
+    def in_mixed(offset: Transform, pose: Transform) -> tuple[Force, ...]:
+        turn = pose.turn()
+        return tuple(offset.force(turn.inverse_force(_UNIT_FORCES[k])) for k in rows)
+
+    def in_world(offset: Transform, pose: Transform) -> tuple[Force, ...]:
+        return tuple(offset.force(pose.inverse_force(_UNIT_FORCES[k])) for k in rows)
+
+    by_frame: dict[str, Callable[..., tuple[Force, ...]]] = {"body": in_body, "mixed": in_mixed, "world": in_world}
+    return by_frame[frame], ("offset",) if frame == "body" else ("offset", "L")
+
+
 def _wrenches(link: int, rows: Sequence[int], frame: str) -> Step:
     """Unit wrenches at a link, in a frame, as they act on its body."""
+    wrenches, reads = unit_wrenches(rows, frame)
 
-    def in_body(offset: Transform) -> tuple[FeltWrenches, ...]:
-        return (FeltWrenches(link, tuple(offset.force(_UNIT_FORCES[k]) for k in rows)),)
+    def felt(*arguments: Transform) -> tuple[FeltWrenches, ...]:
+        return (FeltWrenches(link, wrenches(*arguments)),)
 
-    def in_mixed(offset: Transform, pose: Transform) -> tuple[FeltWrenches, ...]:
-        turn = pose.turn()
-        return (FeltWrenches(link, tuple(offset.force(turn.inverse_force(_UNIT_FORCES[k])) for k in rows)),)
-
-    def in_world(offset: Transform, pose: Transform) -> tuple[FeltWrenches, ...]:
-        return (FeltWrenches(link, tuple(offset.force(pose.inverse_force(_UNIT_FORCES[k])) for k in rows)),)
-
-    by_frame: dict[str, Callable[..., tuple[FeltWrenches, ...]]] = {
-        "body": in_body,
-        "mixed": in_mixed,
-        "world": in_world,
-    }
-    reads = ("offset",) if frame == "body" else ("offset", "L")
-    return Step(by_frame[frame], reads, ("ends@body",), "unit wrenches of the link, on its body")
+    return Step(felt, reads, ("ends@body",), "unit wrenches of the link, on its body")
 
 
 def blocks_plan(model: Model, rows: Mapping[int, Sequence[int]], frame: str) -> Plan:

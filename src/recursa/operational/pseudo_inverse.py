@@ -1,4 +1,4 @@
-"""Inverses of compliances that need not have one: the pseudo-inverse, and an array that says its rank."""
+"""Pseudo-inverses of compliances from their factors, and an array that says its rank."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ try:
 except ImportError:  # the optional extension was not built
     MAX_SMALL = -1
 
-ROUNDINGS = 4096  # units of rounding, relative to the largest eigenvalue, that count as zero: 1e-12 in double precision
+RANK_LIMITS = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
+"""Eigenvalues that count as zero, relative to the largest: there four digits of an inverse are left, and ten."""
 
 
 class RankedArray(np.ndarray[Any, Any]):
@@ -75,53 +76,63 @@ def _rebuilt(matrices: Array, rank: Any) -> RankedArray:
     return result
 
 
-def pseudo_inverse(matrices: Array, scale: Array, tolerance: float | None = None) -> tuple[Array, Array]:
-    """The Moore-Penrose inverses of symmetric positive semidefinite matrices (..., m, m), and their ranks (...).
+def pseudo_inverse(
+    factors: Array, scale: Array, tolerance: float | None = None, reference: Array | None = None
+) -> tuple[Array, Array]:
+    """The Moore-Penrose inverses of ``B B*`` for factors B (..., m, n), and their ranks (...).
 
-    Rank is judged with row and column i multiplied by ``scale[i]``, so that it does not depend on units: eigenvalues
-    count that are larger than ``tolerance`` times the largest. By default that is what rounding leaves of a zero, 4096
-    times the distance of 1 from the next number. Where a matrix is not finite its inverse is nan, with rank 0.
+    B B* is never formed: the inverse keeps twice as many digits, with errors of rounding times the condition number of
+    B. Rank is judged with row i of B multiplied by ``scale[i]``, so that it does not depend on units: eigenvalues of
+    ``B B*`` count that are larger than ``tolerance`` times the largest, by default 1e-12, or 1e-6 in single precision.
+    ``reference`` (...) takes the place of the largest eigenvalue where the matrices are differences of larger ones,
+    whose rounding may be all that is left. Where a factor is not finite the inverse is nan, with rank 0.
     """
-    limit = rank_limit(matrices.dtype, tolerance)
-    size = matrices.shape[-1]
-    finite = np.asarray(np.isfinite(matrices).all(axis=(-2, -1)))
-    sound = np.where(finite[..., None, None], matrices, 0.0).astype(np.float64)
-    result, rank = _native(sound, scale, limit) if size <= MAX_SMALL else _by_numpy(sound, scale, limit)
+    limit = rank_limit(factors.dtype, tolerance)
+    (size, width), batch = factors.shape[-2:], factors.shape[:-2]
+    finite = np.asarray(np.isfinite(factors).all(axis=(-2, -1)))
+    sound = np.array(np.where(finite[..., None, None], factors, 0.0), np.float64, order="C")
+    flat = sound.reshape(finite.size, size, width)
+    if size <= MAX_SMALL and reference is None:
+        result, rank = _native(flat, scale, limit)
+    else:
+        result, rank = _by_numpy(flat, scale, limit, None if reference is None else np.broadcast_to(reference, batch))
+    result, rank = result.reshape(*batch, size, size), rank.reshape(batch)
     result[~finite] = np.nan
-    return result.astype(matrices.dtype, copy=False), rank
+    return result.astype(factors.dtype, copy=False), rank
 
 
 def rank_limit(dtype: Any, tolerance: float | None) -> float:
     """The part of the largest eigenvalue below which eigenvalues count as zero."""
-    limit = float(np.finfo(dtype).eps) * ROUNDINGS if tolerance is None else tolerance
+    limit = RANK_LIMITS[np.dtype(dtype)] if tolerance is None else tolerance
     if not (isinstance(limit, float | int) and 0.0 <= limit < 1.0):
         raise StateError(f"tolerance is a fraction of the largest eigenvalue, from 0 to less than 1, not {tolerance!r}")
     return limit
 
 
-def _native(matrices: Array, scale: Array, limit: float) -> tuple[Array, Array]:
-    """By Cholesky's method where it is certain that nothing vanishes, else by Jacobi's; one by one."""
-    result, rank = np.empty(matrices.shape), np.empty(matrices.shape[:-2], np.int64)
-    pseudo_inverses(np.ascontiguousarray(matrices), scale, limit, result, rank)
+def _native(factors: Array, scale: Array, limit: float) -> tuple[Array, Array]:
+    """From a triangular factor where it is certain that nothing vanishes, else from singular values; one by one."""
+    result, rank = np.empty((len(factors), *factors.shape[1:2] * 2)), np.empty(len(factors), np.int64)
+    pseudo_inverses(factors, scale, limit, result, rank)
     return result, rank
 
 
-def _by_numpy(matrices: Array, scale: Array, limit: float) -> tuple[Array, Array]:
-    """From the eigenvectors."""
-    size = matrices.shape[-1]
-    values, vectors = np.linalg.eigh(matrices * scale[:, None] * scale)
-    kept = values > limit * values[..., -1:] if size else values > 0.0
+def _by_numpy(factors: Array, scale: Array, limit: float, reference: Array | None = None) -> tuple[Array, Array]:
+    """From singular values and the vectors on the left."""
+    size = factors.shape[-2]
+    vectors, values, _ = np.linalg.svd(factors * scale[:, None], full_matrices=False)
+    largest = values.max(axis=-1, initial=0.0) if reference is None else np.sqrt(reference).reshape(-1)
+    kept = values > np.sqrt(limit) * largest[:, None]
     rank = np.asarray(kept.sum(axis=-1))
     result = _inverted(values, vectors, kept) * scale[:, None] * scale
     lacking = rank < size
     if lacking.any():  # scaling commutes with inverses, not with pseudo-inverses
-        values, vectors = np.linalg.eigh(matrices[lacking])
-        result[lacking] = _inverted(values, vectors, np.arange(size) >= size - rank[lacking][..., None])
+        vectors, values, _ = np.linalg.svd(factors[lacking], full_matrices=False)
+        result[lacking] = _inverted(values, vectors, np.arange(values.shape[-1]) < rank[lacking][..., None])
     return result, rank
 
 
 def _inverted(values: Array, vectors: Array, kept: Array) -> Array:
-    """``V inv(w) V*`` over what is kept."""
-    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    result: Array = (vectors * inverse[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-    return 0.5 * (result + np.swapaxes(result, -1, -2))
+    """``U S^-2 U*`` over what is kept."""
+    columns = vectors * np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)[..., None, :]
+    result: Array = columns @ np.swapaxes(columns, -1, -2)
+    return result

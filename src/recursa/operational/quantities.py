@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from recursa.constraints.quantities import constrained
 from recursa.dynamics.factorization import SOLUTION, six_by_six
 from recursa.dynamics.kinematics import JACOBIAN, frame_function
-from recursa.errors import NoSweepError, StateError, unknown_name
+from recursa.errors import NoSweepError, SingularHingeError, StateError, unknown_name
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
-from recursa.methods.matrices import MASS_MATRIX
+from recursa.methods.constrained import CONSTRAINED_COMPLIANCE
+from recursa.methods.matrices import MASS_MATRIX, MASS_MATRIX_INVERSE
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.operational import plans, walks
+from recursa.operational.compliance_factor import movable_with
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.quantities.quantity import Form
 from recursa.spatial.scalars import Scalar
@@ -87,7 +90,7 @@ def _operational_compliance(
     model = of.model
     number = None if link is None else model.link_index(link)
     numbers = tuple(range(len(model.links))) if number is None else (number,)
-    if of.tied:
+    if _dense_only(of):
         return Composed(partial(_dense_compliances, [model.links[k].name for k in numbers], link is None, frame))
 
     def gather(values: Values) -> Iterator[Scalar]:
@@ -97,12 +100,12 @@ def _operational_compliance(
 
     plan = plans.compliance_plan(frame, number, None if link is None else model)
     shape = (len(numbers), 6, 6) if link is None else (6, 6)
-    return Recipe(plan, gather, shape, _may_move(frame), form=_form(model, frame, len(numbers)))
+    return Recipe(plan, gather, shape, movable_with(frame), form=_form(model, frame, len(numbers)))
 
 
-def _may_move(frame: str) -> MayMove:
-    """Frames of bodies may, not the world's if results are in its axes."""
-    return MayMove.INERTIAS if frame == "body" else MayMove.NOTHING
+def _dense_only(of: Subject) -> bool:
+    """Whether the recursions do not apply, which take a tree with independent joints."""
+    return of.tied or constrained(of)
 
 
 def _form(model: Model, frame: str, count: int) -> Form | None:
@@ -129,7 +132,7 @@ def _blocks(of: Subject, left: tuple[int, ...], right: tuple[int, ...], rows: Ro
     model = of.model
     if not rows:
         return Composed(partial(_no_links, model))
-    if of.tied:
+    if _dense_only(of):
         sides = [[(model.links[k].name, list(rows[k])) for k in side] for side in (left, right)]
         return Composed(partial(_dense_blocks, sides, frame))
 
@@ -138,14 +141,14 @@ def _blocks(of: Subject, left: tuple[int, ...], right: tuple[int, ...], rows: Ro
 
     height, width = (sum(len(rows[k]) for k in side) for side in (left, right))
     by_walks = Looped(walks.blocks_pairs(model, rows, frame), partial(walks.block_matrix, model, left, right, rows))
-    return Recipe(plans.blocks_plan(model, rows, frame), gather, (height, width), _may_move(frame), looped=by_walks)
+    return Recipe(plans.blocks_plan(model, rows, frame), gather, (height, width), movable_with(frame), looped=by_walks)
 
 
 def _no_links(model: Model, others: Any, q: Any) -> Array:
     return np.zeros((*as_array(model, "q", q, coordinates=True).shape[:-1], 0, 0))
 
 
-# ---- with tied joints: from Jacobians and the mass matrix ------------------------------------------------------------
+# ---- with tied joints or constraints: from Jacobians and the mass matrix ---------------------------------------------
 
 
 def _dense_compliances(links: list[str], stacked: bool, frame: str, others: Any, q: Any) -> Array:
@@ -163,13 +166,15 @@ def _dense_blocks(sides: list[list[tuple[str, list[int]]]], frame: str, others: 
 
 
 def _dense(others: Any, q: Any, left: Array, right: Array) -> Array:
-    """``left inv(mass) right*``."""
+    """``left inv(mass) right*``, or ``left K right*`` with the constrained compliance K."""
     product: Array = left @ others(MASS_SOLVED, q=q, columns=np.swapaxes(right, -1, -2))
     return product
 
 
 def _mass_solved(of: Subject, given: Names) -> Composed:
-    """Filter and smoother, or with tied joints the mass matrix itself."""
+    """Filter and smoother, with tied joints the mass matrix itself, with constraints their compliance."""
+    if constrained(of):
+        return Composed(_solved_with_compliance)
     return Composed(_solved_with_mass_matrix if of.tied else partial(_solved_by_sweeps, of.model))
 
 
@@ -179,9 +184,36 @@ def _solved_with_mass_matrix(others: Any, q: Any, columns: Array) -> Array:
     return solved
 
 
+def _solved_with_compliance(others: Any, q: Any, columns: Array) -> Array:
+    """Accelerations that torques cause while the constraints hold: ``K = inv(mass)`` less what they take away."""
+    solved: Array = others(CONSTRAINED_COMPLIANCE, q=q) @ columns
+    return solved
+
+
 def _solved_by_sweeps(model: Model, others: Any, q: Any, columns: Array) -> Array:
     state = as_array(model, "q", q, coordinates=True)[..., None, :]
     return np.swapaxes(others(SOLUTION, q=state, tau=np.swapaxes(columns, -1, -2)), -1, -2)
+
+
+def free_compliance(evaluator: Any, q: Any, links: Sequence[int], rows: Rows, frame: str) -> Array | None:
+    """How much rows of links would yield without the constraints (...), at most; None for a robot without any.
+
+    What constraints leave of a compliance is a difference of larger numbers: below the rounding of these it is zero.
+    """
+    model: Model = evaluator.model
+    if not constrained(model):
+        return None
+    try:
+        inverse = np.abs(evaluator.tree.evaluate(MASS_MATRIX_INVERSE, {"q": q}))
+    except SingularHingeError:  # links without mass, which the constraints move
+        inverse = np.abs(evaluator.evaluate(CONSTRAINED_COMPLIANCE, {"q": q}))
+    largest = np.zeros(inverse.shape[:-2])
+    for link in links:
+        jacobian = evaluator.evaluate(JACOBIAN, {"q": q}, {"link": model.links[link].name, "frame": frame})
+        scaled = np.abs(jacobian[..., list(rows[link]), :]) * row_scale(model, (link,), rows)[:, None]
+        yielding = np.einsum("...ri,...ij,...rj->...r", scaled, inverse, scaled)
+        largest = np.maximum(largest, yielding.max(axis=-1, initial=0.0))
+    return largest
 
 
 # ---- inertias --------------------------------------------------------------------------------------------------------
@@ -189,7 +221,7 @@ def _solved_by_sweeps(model: Model, others: Any, q: Any, columns: Array) -> Arra
 
 def flies(of: Subject, link: int) -> bool:
     """Whether the inertia of a link is the sum of what both its sides show."""
-    return not of.tied and plans.flying_path(of.model, link) is not None
+    return not _dense_only(of) and plans.flying_path(of.model, link) is not None
 
 
 def _flying_inertia(of: Subject, given: Names, *, link: str, frame: str = "body") -> Recipe:
@@ -208,20 +240,39 @@ def _flying_inertia(of: Subject, given: Names, *, link: str, frame: str = "body"
 _PER_WRENCH = "times a wrench (moment, force) in N m and N: rad/s^2 and m/s^2"
 
 OPERATIONAL_COMPLIANCE = Quantity(
-    "operational_compliance", ("q",), _operational_compliance, f"{_PER_WRENCH}, {{frame}}"
+    "operational_compliance",
+    ("q",),
+    _operational_compliance,
+    f"{_PER_WRENCH}, {{frame}}",
+    on_constraints="obeys",
 )
 OPERATIONAL_COMPLIANCE_BETWEEN = Quantity(
-    "operational_compliance_between", ("q",), _compliance_between, f"{_PER_WRENCH}, {{frame}}"
+    "operational_compliance_between",
+    ("q",),
+    _compliance_between,
+    f"{_PER_WRENCH}, {{frame}}",
+    on_constraints="obeys",
 )
 DELASSUS = Quantity(
-    "delassus", ("q",), _delassus, f"{_PER_WRENCH} of the rows that count, {{frame}}", exported=False
+    "delassus",
+    ("q",),
+    _delassus,
+    f"{_PER_WRENCH} of the rows that count, {{frame}}",
+    exported=False,
+    on_constraints="obeys",
 )  # its links are numbers, which the method has from names
 FLYING_INERTIA = Quantity(
     "operational.flying_inertia",
     ("q",),
     _flying_inertia,
     "times an acceleration (angular, linear) in rad/s^2 and m/s^2: N m and N, {frame}",
+    on_constraints="obeys",
 )
 MASS_SOLVED = Quantity(
-    "operational.mass_solved", ("q", "columns"), _mass_solved, "inv(mass) times columns", exported=False
+    "operational.mass_solved",
+    ("q", "columns"),
+    _mass_solved,
+    "inv(mass) times columns, while the constraints hold",
+    exported=False,
+    on_constraints="obeys",
 )  # as many columns as there are

@@ -8,12 +8,14 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.constraints.quantities import constrained
 from recursa.dynamics.kinematics import Frame, frame_function
 from recursa.evaluation.answering import answers
 from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import Question, into
 from recursa.evaluation.facade import Facade
 from recursa.model.model import Model
+from recursa.operational.compliance_factor import COMPLIANCE_FACTOR
 from recursa.operational.pseudo_inverse import RankedArray, pseudo_inverse, rank_limit
 from recursa.operational.quantities import (
     DELASSUS,
@@ -24,16 +26,18 @@ from recursa.operational.quantities import (
     Coordinates,
     Rows,
     flies,
+    free_compliance,
     row_scale,
     selected_links,
 )
-from recursa.sweeps.batching import Array
+from recursa.quantities import Quantity
+from recursa.sweeps.batching import Array, as_array
 
 _Out = TypeVar("_Out", bound=Array)  # the caller's array, which comes back
 
 
 class OperationalMethods(Facade):
-    """How links yield to forces on them, with all joints free."""
+    """How links yield to forces on them, with all joints free as far as the constraints leave them free."""
 
     __slots__ = ()
 
@@ -48,7 +52,8 @@ class OperationalMethods(Facade):
         threads: int | None = None,
     ) -> Array:
         """The operational compliance of a link (..., 6, 6), or of all links (..., nlinks, 6, 6): ``J inv(mass) J*``,
-        the acceleration that a wrench on the link causes there.
+        the acceleration that a wrench on the link causes there. It obeys constraints: ``J K J*`` with K of
+        :meth:`constrained_compliance`.
 
         Jain & Rodriguez (34), base to tip, on trees with any joints and bases: ``Upsilon(k) = tau_bar* phi*
         Upsilon(parent) phi tau_bar + H* inv(D) H``. O(n) for all links together; of one link only the path to it is
@@ -78,7 +83,8 @@ class OperationalMethods(Facade):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """The acceleration of one link caused by a wrench on another, (..., 6, 6): ``J_link inv(mass) J_other*``.
+        """The acceleration of one link caused by a wrench on another, (..., 6, 6): ``J_link inv(mass) J_other*``,
+        and with K of :meth:`constrained_compliance` in the place of ``inv(mass)`` on a robot with constraints.
 
         ``Omega(i, j) = psi*(c, i) Upsilon(c) psi(c, j)``, c the nearest body that carries both; Jain & Rodriguez (31),
         with (33) for trees. Rows are in the frame of ``link``, columns in that of ``other``; ``frame``: "body", "mixed"
@@ -107,6 +113,7 @@ class OperationalMethods(Facade):
     ) -> Array:
         """The Delassus matrix of several links, (..., 6m, 6m): ``J inv(mass) J*`` with their Jacobians stacked.
 
+        On a robot with constraints it is ``J K J*`` with K of :meth:`constrained_compliance`.
         It takes wrenches on all of them to the accelerations of all of them. O(n) and, for m links, O(m^2): see
         :meth:`operational_compliance_between`; neither the mass matrix nor a Jacobian is formed. ``coordinates`` are
         the rows of (omega, v) that count: "twist", "position" (as of point contacts), "orientation", or numbers of
@@ -119,7 +126,7 @@ class OperationalMethods(Facade):
         >>> robot.delassus(q, ["link4", "link6"], coordinates="position").shape
         (6, 6)
         """
-        return self._delassus(q, *selected_links(self.model, links, coordinates), frame, out, threads)
+        return self._of_links(DELASSUS, q, *selected_links(self.model, links, coordinates), frame, out, threads)
 
     @overload
     def operational_inertia(
@@ -160,12 +167,14 @@ class OperationalMethods(Facade):
 
         - Of a link that flies freely (a free joint carries it), ``Lambda(k) = P(k) + S(k)``, Jain & Rodriguez (37):
           inertias from both sides of the link, nothing inverted. The rank is 6.
-        - Else the inverse of Υ, or its Moore-Penrose pseudo-inverse in SI units where the link cannot accelerate every
-          way. ``rank`` (a number, or an array for a batch) says which it is. It counts the eigenvalues of Υ, with
-          lengths in units of the robot's mean link length, that are more than ``tolerance`` times the largest: turning
-          and moving have no common unit, and an arm drawn in millimetres has no other rank. By default 1e-12, what
-          rounding makes of a zero; a wrist is then singular nearer than a few 1e-6 rad. Where rank is 6, Λ is accurate
-          to about 1e-16 over the ratio of the eigenvalues.
+        - Else the inverse of Υ of :meth:`operational_compliance`, which obeys constraints, or its Moore-Penrose
+          pseudo-inverse in SI units where the link cannot accelerate every way. ``rank`` (a number, or an array for a
+          batch) says which it is. It counts the eigenvalues of Υ, with lengths in units of the robot's mean link
+          length, that are more than ``tolerance`` times the largest: turning and moving have no common unit, and an arm
+          drawn in millimetres has no other rank. The default is 1e-12: a wrist is singular when its axes are in line to
+          a few 1e-6 rad. In single precision it is 1e-6, or 1e-3 rad. Λ is computed from a factor of Υ, its square root
+          as it were, so that on a robot without constraints it is accurate to about 1e-16, in single precision 1e-7,
+          over the square root of the ratio of the eigenvalues: at the limit ten digits are left, or four.
 
         ``frame``: "body", "mixed" or "world", as for :meth:`jacobian`. Into an ``out`` that is a plain array the rank
         cannot be written; hand in a former result to keep it.
@@ -183,9 +192,9 @@ class OperationalMethods(Facade):
         number = self.model.link_index(link)
         options = {"link": link, "frame": frame}
         if not flies(self._evaluator.subject, number):
-            compliance = self._answer(OPERATIONAL_COMPLIANCE, {"q": q}, options, None, threads)
-            made = inertia_of(self.model, compliance, (number,), {number: NAMED_ROWS["twist"]}, tolerance)
-            return _handed_out(made, out)
+            rows = {number: NAMED_ROWS["twist"]}
+            factor, reference = compliance_factor(self._evaluator, q, (number,), rows, frame, threads)
+            return _handed_out(inertia_of(self.model, factor, (number,), rows, tolerance, reference), out)
         plain = out.view(np.ndarray) if isinstance(out, RankedArray) else out
         result = self._answer(FLYING_INERTIA, {"q": q}, options, plain, threads)
         rank = np.where(np.isfinite(result).all(axis=(-2, -1)), 6, 0)
@@ -240,24 +249,34 @@ class OperationalMethods(Facade):
         7
         """
         numbers, rows = selected_links(self.model, links, coordinates)
-        matrix = self._delassus(q, numbers, rows, frame, None, threads)
-        return _handed_out(inertia_of(self.model, matrix, numbers, rows, tolerance), out)
+        if constrained(self.model):
+            factor, reference = compliance_factor(self._evaluator, q, numbers, rows, frame, threads)
+        else:
+            factor, reference = self._of_links(COMPLIANCE_FACTOR, q, numbers, rows, frame, None, threads), None
+        return _handed_out(inertia_of(self.model, factor, numbers, rows, tolerance, reference), out)
 
     # ---- what they share -------------------------------------------------------------------------------------------
 
-    def _delassus(
-        self, q: ArrayLike, links: tuple[int, ...], rows: Rows, frame: str, out: Array | None, threads: int | None
+    def _of_links(
+        self,
+        quantity: Quantity,
+        q: ArrayLike,
+        links: tuple[int, ...],
+        rows: Rows,
+        frame: str,
+        out: Array | None,
+        threads: int | None,
     ) -> Array:
-        """By its native entry, once there is one; methods do not look up lists of links themselves."""
-        options = {"links": links, "rows": tuple(rows[link] for link in links), "frame": frame}
-        call = ("_delassus", *options.values())
+        """By the native entry, once there is one; methods do not look up lists of links themselves."""
+        options = factor_options(links, rows, frame)
+        call = (quantity.name, *options.values())
         native = self._calls.get(call) if out is None and threads is None else None
         found = NotImplemented if native is None else native(q)
         if found is not NotImplemented:
             return found  # type: ignore[no-any-return]
-        result = self._answer(DELASSUS, {"q": q}, options, out, threads)
+        result = self._answer(quantity, {"q": q}, options, out, threads)
         if result.ndim == 2 and call not in self._calls:
-            native = self._native_entry(Question.of(DELASSUS, (), options))
+            native = self._native_entry(Question.of(quantity, (), options))
             if native is not None:
                 self._calls[call] = native
         return result
@@ -272,24 +291,54 @@ class OperationalMethods(Facade):
         number = self.model.link_index(str(options["link"]))
         if flies(self._evaluator.subject, number):
             return _with_rank(super()._native_entry(Question.of(FLYING_INERTIA, (), options)), None, 0.0)
-        scale = row_scale(self.model, (number,), {number: NAMED_ROWS["twist"]})
-        known = super()._native_entry(Question.of(OPERATIONAL_COMPLIANCE, (), options))
+        rows = {number: NAMED_ROWS["twist"]}
+        scale = row_scale(self.model, (number,), rows)
+        question = Question.of(COMPLIANCE_FACTOR, (), factor_options((number,), rows, str(options["frame"])))
+        known = super()._native_entry(question)
         return _with_rank(known, tuple(scale.tolist()), rank_limit(np.float64, None))
+
+
+def factor_options(links: Sequence[int], rows: Rows, frame: str) -> dict[str, Any]:
+    """Options of quantities that are about rows of links."""
+    return {"links": tuple(links), "rows": tuple(rows[link] for link in links), "frame": frame}
+
+
+def compliance_factor(
+    evaluator: Any, q: ArrayLike, links: Sequence[int], rows: Rows, frame: str, threads: int | None = None
+) -> tuple[Array, Array | None]:
+    """A factor B of the compliance ``B B*`` of rows of links, and how much they would yield without constraints.
+
+    The latter is None for a robot without any, whose factor comes from the articulated recursion. With constraints the
+    factor is made from the compliance itself, always in double precision: the root of its rounding in single precision
+    would pass for a direction of motion.
+    """
+    options = factor_options(links, rows, frame)
+    if not constrained(evaluator.model):
+        return evaluator.evaluate(COMPLIANCE_FACTOR, {"q": q}, options, threads=threads), None
+    state = as_array(evaluator.model, "q", q, coordinates=True)
+    exact = state.astype(np.float64)
+    values, vectors = np.linalg.eigh(evaluator.evaluate(DELASSUS, {"q": exact}, options, threads=threads))
+    factor = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+    return factor.astype(state.dtype, copy=False), free_compliance(evaluator, exact, links, rows, frame)
 
 
 def inertia_of(
     model: Model,
-    compliance: Array,
+    factor: Array,
     links: Sequence[int],
     rows: Rows,
     tolerance: float | None,
+    reference: Array | None,
 ) -> RankedArray:
-    """The (pseudo-)inverse of a compliance of those rows of links, with its rank."""
-    return RankedArray.of(*pseudo_inverse(compliance, row_scale(model, links, rows), tolerance))
+    """The (pseudo-)inverse of a compliance of those rows of links, from its factor, with its rank.
+
+    ``reference`` is what the largest eigenvalue would be without constraints; None for a robot without any.
+    """
+    return RankedArray.of(*pseudo_inverse(factor, row_scale(model, links, rows), tolerance, reference))
 
 
 def _with_rank(entry: Any, scale: tuple[float, ...] | None, limit: float) -> Any:
-    """A native entry whose results have a rank, inverted if there is a scale to judge it by."""
+    """A native entry whose results have a rank; with a scale to judge it by, what it computes is a factor."""
     return None if entry is None else entry.ranked(RankedArray, scale, limit)
 
 

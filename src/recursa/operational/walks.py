@@ -12,13 +12,14 @@ Twelve multiplications for each column and hinge of one freedom, six for each en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from recursa.dynamics.compliance import yielding
 from recursa.dynamics.gathering import Block
 from recursa.dynamics.kinematics import LINK_POSE, POSE
 from recursa.model.model import WORLD, Model
+from recursa.operational.plans import unit_wrenches
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -41,7 +42,6 @@ from recursa.walks.mass_matrix_inverse import COMPLIANCE, INVERSE_BUFFERS, OUTWA
 from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions, dots
 
 Rows = Mapping[int, Sequence[int]]  # those of (omega, v) that count, by link number
-_UNIT_FORCES = tuple(Force.of([1.0 if i == k else 0.0 for i in range(6)]) for k in range(6))
 
 
 @one_operand
@@ -99,23 +99,13 @@ def _wrenches(rows: Sequence[int], first: int, columns: int, frame: str) -> Step
     """Unit wrenches at a link, in a frame, as they act on its body in root axes: among the columns of that body."""
     zero = (Force.zero(),)
 
-    def placed(forces: Iterator[Force]) -> Columns:
-        own = tuple(forces)
+    wrenches, reads = unit_wrenches(rows, frame)
+
+    def placed(place: Transform, *arguments: Transform) -> Columns:
+        own = tuple(place.force(wrench) for wrench in wrenches(*arguments))
         return Columns(zero * first + own + zero * (columns - first - len(own)))
 
-    def in_body(place: Transform, offset: Transform) -> Columns:
-        return placed(place.force(offset.force(_UNIT_FORCES[k])) for k in rows)
-
-    def in_mixed(place: Transform, offset: Transform, pose: Transform) -> Columns:
-        turn = pose.turn()
-        return placed(place.force(offset.force(turn.inverse_force(_UNIT_FORCES[k]))) for k in rows)
-
-    def in_world(place: Transform, offset: Transform, pose: Transform) -> Columns:
-        return placed(place.force(offset.force(pose.inverse_force(_UNIT_FORCES[k]))) for k in rows)
-
-    by_frame: dict[str, Callable[..., Columns]] = {"body": in_body, "mixed": in_mixed, "world": in_world}
-    reads = ("O@body", "offset") if frame == "body" else ("O@body", "offset", "L")
-    return Step(by_frame[frame], reads, ("ends@body",), "F: unit wrenches of the link, on its body")
+    return Step(placed, ("O@body", *reads), ("ends@body",), "F: unit wrenches of the link, on its body")
 
 
 def at_carrier(ends: Columns, compliance: ArticulatedInertia, at: Hinge) -> tuple[Block, Motions, Forces]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from recursa.operators.expression import (
     Constant,
     Diagonal,
     Expression,
+    Functional,
     Identity,
     Inverse,
     Leaf,
@@ -126,7 +127,7 @@ def inverse(expression: Expression) -> Expression:
             return inner
         case Scaled(factor=factor, of=inner):
             return scaled(1.0 / factor, inverse(inner))
-        case Product(factors=factors) if len(parts := _square_parts(factors)) > 1:
+        case Product(factors=factors) if len(parts := square_parts(factors)) > 1:
             return product(inverse(part) for part in reversed(parts))
         case Sum():
             number, inner = _scale_of(expression)
@@ -134,7 +135,7 @@ def inverse(expression: Expression) -> Expression:
     return Inverse(expression)
 
 
-def _square_parts(factors: tuple[Expression, ...]) -> list[Expression]:
+def square_parts(factors: tuple[Expression, ...]) -> list[Expression]:
     """A square product cut wherever it comes back to the space it started from: if it has an inverse, so have they."""
     parts: list[Expression] = []
     start, space = 0, known_shape(factors[0]).rows
@@ -164,6 +165,30 @@ def diagonal(vector: Any, space: Space | None = None) -> Expression:
     return scaled(number, Diagonal(inner))
 
 
+def functional(name: Literal["trace", "logdet"], of: Expression) -> Expression:
+    """The trace, or the logarithm of the determinant, of a square matrix; traces are linear.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(3).operators
+    >>> print(functional("trace", 2 * o.M - o.P))
+    2 trace(M) - trace(P)
+    """
+    shape = known_shape(of)
+    if not shape.rows.fits(shape.columns):
+        raise ShapeError(f"{of} is {shape}: only something square has a {name}")
+    if name == "trace":
+        match of:
+            case Zero():
+                return Zero(Shape(ONE, ONE))
+            case Identity():
+                return scaled(float(shape.rows.size), Identity(ONE))
+            case Scaled(factor=factor, of=inner):
+                return scaled(factor, functional(name, inner))
+            case Sum(terms=terms):
+                return total(functional(name, term) for term in terms)
+    return of if name == "trace" and shape == Shape(ONE, ONE) else Functional(name, of)
+
+
 def product(factors: Iterable[Expression]) -> Expression:
     """The product of some factors, flat; ill-shaped neighbours are an error that shows both."""
     number = 1.0
@@ -185,16 +210,19 @@ def product(factors: Iterable[Expression]) -> Expression:
 
 
 def _as_blocks(matrix: Constant, space: Space, model: Model | None) -> Expression:
-    """A full matrix of numbers, or what it is if it has numbers in the blocks of joints or bodies only."""
-    if model is None or matrix.size != (space.size, space.size) or space.name not in ("joint", "link"):
+    """A full matrix of numbers, or what it is if it is diagonal or has numbers in blocks of joints or bodies only."""
+    if model is None or matrix.size != (space.size, space.size) or space.name not in ("joint", "link", "tip"):
+        return matrix
+    array = matrix.array
+    if np.count_nonzero(np.diag(array)) == np.count_nonzero(array):
+        return Diagonal(Constant(tuple(map(float, np.diag(array))), (space.size,), space.name))
+    if space.name == "tip":
         return matrix
     sizes = [joint.kind.nv if space.name == "joint" else 6 for joint in model.joints]
-    array, starts = matrix.array, np.cumsum([0, *sizes])
+    starts = np.cumsum([0, *sizes])
     blocks = [array[start : start + size, start : start + size] for start, size in zip(starts, sizes, strict=False)]
     if sum(map(np.count_nonzero, blocks)) < np.count_nonzero(array):
         return matrix
-    if np.count_nonzero(np.diag(array)) == np.count_nonzero(array):
-        return Diagonal(Constant(tuple(map(float, np.diag(array))), (space.size,), space.name))
     return Blocks(tuple(tuple(tuple(map(float, row)) for row in block) for block in blocks), space)
 
 

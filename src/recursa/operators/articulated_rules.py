@@ -53,6 +53,12 @@ def half_of_the_inverse_hinge_inertia(o: Operators) -> Sides:
     return o.D.inverse() @ o.W, o.W.inverse().T
 
 
+@identity(f"{RK}, section X")
+def root_of_the_link_inertia(o: Operators) -> Sides:
+    """``W_M W_M* = M``, so that ``H phi W_M`` is a factor of the mass matrix."""
+    return None if o.filter is not None else (o.W_M @ o.W_M.T, o.M)
+
+
 @identity("definition")
 def shifted_gain(o: Operators) -> Sides:
     """``E_phi G = K``."""

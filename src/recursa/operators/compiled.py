@@ -20,11 +20,14 @@ from recursa.model.moving import MayMove
 from recursa.operators.expression import Expression, free_vectors
 from recursa.operators.frames import frame_free, mass_alone
 from recursa.operators.lower import lower
+from recursa.operators.notation import Notation
+from recursa.operators.open_tree import refuse_open_tree
 from recursa.operators.parsing import parse
 from recursa.operators.shapes import ONE
 from recursa.operators.simplify import simplify
 from recursa.operators.singular import has_inverses, require_inverses
 from recursa.operators.values import Lowered, input_name, operand_of
+from recursa.operators.vocabulary import Spaces
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array, as_array
 from recursa.sweeps.plan import Plan
@@ -198,10 +201,19 @@ class CompiledExpression:
         return f"<{self.expression} of robot '{self.model.name}': f({arguments})>"
 
 
-def compile(expression: Expression | str, robot: Any = None, *, form: str | None = None) -> CompiledExpression:
+def compile(
+    expression: Expression | str,
+    robot: Any = None,
+    *,
+    form: str | None = None,
+    vectors: Spaces | None = None,
+    notation: Notation | None = None,
+) -> CompiledExpression:
     """Native code for an operator expression: ``f(q, v, *vectors)`` with batch axes, in O(n) for n bodies.
 
-    Text is read as :func:`recursa.parse` reads it, for the robot given. ``form`` insists on "straight" or "loop" code.
+    Text is read as :func:`recursa.parse` reads it, with ``vectors`` and ``notation`` ("rodriguez" or
+    "jain"), for the robot given. ``form``
+    insists on "straight" or "loop" code.
     Where nothing linear applies, :class:`NoSweepError` names the factor.
 
     >>> import numpy as np, recursa as rc
@@ -217,7 +229,7 @@ def compile(expression: Expression | str, robot: Any = None, *, form: str | None
     if form not in (None, *FORMS):
         raise unknown_name("form of code", str(form), FORMS)
     if isinstance(expression, str) and robot is not None:
-        expression = parse(expression, robot)
+        expression = parse(expression, robot, vectors=vectors, notation=notation)
     if not isinstance(expression, Expression):
         what = "text without a robot" if isinstance(expression, str) else f"a {type(expression).__name__}"
         raise StateError(f"rc.compile takes an operator expression (of robot.operators), not {what}")
@@ -226,4 +238,5 @@ def compile(expression: Expression | str, robot: Any = None, *, form: str | None
         raise NoSweepError(f"cannot compile {expression}: it has no operator of a robot in it")
     if expression.model is not None and expression.model.digest != model.digest:
         raise ShapeError(f"{expression} is of robot '{expression.model.name}', not of robot '{model.name}'")
+    refuse_open_tree(expression, model)
     return CompiledExpression(expression, model, form)

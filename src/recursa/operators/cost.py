@@ -15,6 +15,7 @@ from recursa.operators.expression import (
     Constant,
     Diagonal,
     Expression,
+    Functional,
     Inverse,
     Leaf,
     Product,
@@ -23,8 +24,10 @@ from recursa.operators.expression import (
     Transpose,
     known_shape,
 )
+from recursa.operators.functionals import is_swept
 from recursa.operators.inversion import has_inverse, is_of_robot, link_of_compliance
 from recursa.operators.shapes import ONE
+from recursa.operators.structure import structure
 from recursa.operators.symbols import Kind, Structure, Symbol
 
 
@@ -84,6 +87,8 @@ class _Schedule:
                 return known + 1 if expression.shape is not None and is_of_robot(expression.shape) else known
             case Diagonal(of=inner):
                 return max(ready, self.apply(inner, 0))
+            case Functional(of=inner):
+                return self._used(self.apply(inner, 0) + 1)
             case Leaf(kind=kind) | Transpose(of=Leaf(kind=kind)):
                 return self._leaf(kind.value, ready, transposed=isinstance(expression, Transpose))
         return self._used(ready)
@@ -150,6 +155,9 @@ class _Count:
             case Diagonal(of=inner):
                 self.multiplications += 1
                 self.apply(inner, _NO_OPERAND)
+            case Functional(of=inner):
+                self.dense += 0 if is_swept(expression) else 1
+                self._columns(inner)
             case Leaf() as leaf:
                 self._leaf(leaf)
             case Transpose(of=Leaf() as leaf):
@@ -170,8 +178,14 @@ class _Count:
             self.multiplications += _SOLVE if shape.rows.name != "joint" else 0
             self.apply(inner, operand)
             return
-        size = shape.rows.size if is_of_robot(shape) else 6 if shape.rows.name == "link" else 1
         self.multiplications += _SOLVE if shape.rows.name != "joint" else 1
+        self._columns(inner)
+
+    def _columns(self, inner: Expression) -> None:
+        """Applied to every unit vector; of a block-diagonal matrix to one for each column of a block."""
+        shape = known_shape(inner)
+        blocks = 6 if shape.rows.name == "link" else 1
+        size = blocks if Structure.BLOCK_DIAGONAL in structure(inner) and not is_of_robot(shape) else shape.rows.size
         self.apply(inner, _NO_OPERAND - 1)
         before = self.multiplications
         if size > 1:  # of the second one what is computed once for all is no longer part
@@ -224,6 +238,6 @@ def _letters(expression: Expression) -> int:
     match expression:
         case Product(factors=parts) | Sum(terms=parts):
             return 1 + sum(map(_letters, parts))
-        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner) | Diagonal(of=inner):
+        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner) | Diagonal(of=inner) | Functional(of=inner):
             return 1 + _letters(inner)
     return 1

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.errors import NotationError
+from recursa.errors import NotationError, StateError
 from recursa.model.model import Model
 from recursa.operators.evaluation import Evaluation
-from recursa.operators.expression import Expression, common_model, known_shape
+from recursa.operators.expression import Expression, common_model, free_vectors, known_shape
+from recursa.operators.open_tree import refuse_open_tree
 from recursa.operators.shapes import ONE
 from recursa.sweeps.batching import Array, Batch, prepare
 
@@ -39,6 +40,7 @@ def dense(expression: Expression, q: ArrayLike, v: ArrayLike | None = None, **ve
             f"rc.dense takes an operator expression, not {got}: rc.dense(rc.parse(text, robot), q), "
             "or one written with robot.operators"
         )
+    refuse_open_tree(expression, common_model((expression,)))
     return dense_values((expression,), q, v, **vectors)[0]
 
 
@@ -47,6 +49,11 @@ def dense_values(
 ) -> list[Array]:
     """As :func:`dense`, of several expressions at the same state: what they share is computed once."""
     shapes = [known_shape(expression) for expression in expressions]
+    for vector in (vector for expression in expressions for vector in free_vectors(expression)):
+        if vector.name in ("q", "v", "expression"):
+            raise StateError(
+                f"the vector '{vector.name}' is an argument of rc.dense: name it otherwise, or compile the formula"
+            )
     model = common_model(expressions)
     evaluation = Evaluation(model, _batch(model, q, v), vectors)
     size, found = evaluation.batch.shape, []

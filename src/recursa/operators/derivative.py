@@ -20,12 +20,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from recursa.errors import NoSweepError, StateError, unknown_name
-from recursa.operators.arithmetic import diagonal, product, scaled, total, transpose
+from recursa.operators.arithmetic import diagonal, functional, inverse, product, scaled, total, transpose
 from recursa.operators.expression import (
     ANY,
     Diagonal,
     Expression,
     Freedom,
+    Functional,
     Inverse,
     Leaf,
     Product,
@@ -35,7 +36,9 @@ from recursa.operators.expression import (
     Vector,
     Zero,
     free_vectors,
+    parts_of,
 )
+from recursa.operators.functionals import logdet_by_parts
 from recursa.operators.leaves import Operators, freedom_of
 from recursa.operators.shapes import ONE, Shape
 from recursa.operators.symbols import RATES, Kind
@@ -91,6 +94,13 @@ def differentiated(
     return Zero(expression.shape) if isinstance(found, Zero) else found
 
 
+def _letters(expression: Expression) -> Iterator[Leaf]:
+    if isinstance(expression, Leaf):
+        yield expression
+    for part in parts_of(expression):
+        yield from _letters(part)
+
+
 def _row_of(rate: Leaf) -> Expression | None:
     from recursa.operators.rules import row_of  # which differentiate some of their sides
 
@@ -117,6 +127,8 @@ class _Rule:
                 return scaled(-1.0, product((expression, self.of(inner), expression)))
             case Diagonal(of=inner):
                 return diagonal(self.of(inner))
+            case Functional():
+                return self._functional(expression)
             case Scaled(factor=factor, of=inner):
                 return scaled(factor, self.of(inner))
             case Sum(terms=terms):
@@ -126,6 +138,17 @@ class _Rule:
                     product((*factors[:at], self.of(factor), *factors[at + 1 :])) for at, factor in enumerate(factors)
                 )
         return Zero(expression.shape)
+
+    def _functional(self, expression: Functional) -> Expression:
+        """``d trace(X) = trace(dX)`` and ``d logdet(X) = trace(inv(X) dX)``, of the pivots D where X has some."""
+        inner = expression.of
+        if expression.name == "trace":
+            return functional("trace", differentiated(inner, self.along, moving=self.moving, rates=self.rates))
+        simpler = None if inner.model is None else logdet_by_parts(inner, Operators(inner.model))
+        if simpler is not None and not any(leaf.filter for leaf in _letters(simpler)):
+            return self.of(simpler)
+        change = differentiated(inner, self.along, moving=self.moving, rates=self.rates)
+        return functional("trace", product((inverse(inner), change)))
 
     def _sum(self, terms: Iterator[Expression]) -> Expression:
         found: list[Expression] = []

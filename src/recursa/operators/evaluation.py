@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, reduce
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +13,7 @@ from recursa.constraints.plans import acting_rows
 from recursa.dynamics.configuration import INTEGRATE_PLAN, next_entries
 from recursa.dynamics.kinematics import BUFFERS, RELATIVE
 from recursa.dynamics.lacking import Lacking
-from recursa.errors import ShapeError, SingularHingeError, SingularMatrixError, StateError, unknown_name
+from recursa.errors import ShapeError, SingularHingeError, StateError, unknown_name
 from recursa.model.model import WORLD, Model
 from recursa.operators.expression import (
     Blocks,
@@ -23,6 +22,7 @@ from recursa.operators.expression import (
     Expression,
     Filter,
     Freedom,
+    Functional,
     Identity,
     Inverse,
     Leaf,
@@ -34,6 +34,7 @@ from recursa.operators.expression import (
     Zero,
     known_shape,
 )
+from recursa.operators.matrices import block_diag, inverse_of, log_determinant, lower_roots, skew, transposed
 from recursa.operators.symbols import UNDERIVED, Kind
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
@@ -69,11 +70,11 @@ class Evaluation:
             case Leaf(kind=kind) if kind.value.is_rate:
                 return self.rate(expression)
             case Leaf(kind=Kind.S):
-                return self.crf(_t(self.H) @ self.direction(expression))
+                return self.crf(transposed(self.H) @ self.direction(expression))
             case Leaf(kind=Kind.S_V):
-                return self.crf(_t(self.phi) @ _t(self.H) @ self.direction(expression))
+                return self.crf(transposed(self.phi) @ transposed(self.H) @ self.direction(expression))
             case Leaf(kind=Kind.OMEGA):
-                return self.rotation(_t(self.phi) @ _t(self.H) @ self.direction(expression))
+                return self.rotation(transposed(self.phi) @ transposed(self.H) @ self.direction(expression))
             case Leaf(kind=kind):
                 definition: Array = getattr(self, kind.value.code)
                 return definition
@@ -86,14 +87,18 @@ class Evaluation:
                 return block_diag(blocks)
             case Diagonal(of=inner):
                 return self.matrix(inner) * np.eye(known_shape(inner).rows.size)
+            case Functional(name="trace", of=inner):
+                return np.trace(self.matrix(inner), axis1=-2, axis2=-1)[..., None, None]
+            case Functional(of=inner):
+                return log_determinant(inner, self.matrix(inner))[..., None, None]
             case Identity():
                 return np.eye(known_shape(expression).rows.size)
             case Zero():
                 return np.zeros(tuple(space.size for space in known_shape(expression)))
             case Transpose(of=inner):
-                return _t(self.matrix(inner))
+                return transposed(self.matrix(inner))
             case Inverse(of=inner):
-                return _inverse(inner, self.matrix(inner))
+                return inverse_of(inner, self.matrix(inner))
             case Scaled(factor=factor, of=inner):
                 return factor * self.matrix(inner)
             case Product(factors=factors):
@@ -227,9 +232,9 @@ class Evaluation:
         result = self.M.copy()
         for k, joint in reversed(list(enumerate(self.model.joints))):
             P, H = result[:, self.bodies[k], self.bodies[k]], self.H[:, self.freedoms[k], self.bodies[k]]
-            D = H @ P @ _t(H) + self.A[:, self.freedoms[k], self.freedoms[k]]
+            D = H @ P @ transposed(H) + self.A[:, self.freedoms[k], self.freedoms[k]]
             try:
-                left_over = P - P @ _t(H) @ np.linalg.inv(D) @ H @ P
+                left_over = P - P @ transposed(H) @ np.linalg.inv(D) @ H @ P
             except np.linalg.LinAlgError:
                 raise SingularHingeError(
                     f"joint '{joint.name}': hinge inertia D is singular (must be positive definite).\n"
@@ -243,29 +248,27 @@ class Evaluation:
         parent = self.model.joints[k].parent
         if parent != WORLD:
             body = self.bodies[parent]
-            blocks[:, body, body] += self.steps[k] @ inertia @ _t(self.steps[k])
+            blocks[:, body, body] += self.steps[k] @ inertia @ transposed(self.steps[k])
 
     @cached_property
     def D(self) -> Array:
         """``H P H* + A``."""
-        return self.H @ self.P @ _t(self.H) + self.A
+        return self.H @ self.P @ transposed(self.H) + self.A
 
     @cached_property
     def W(self) -> Array:
         """The lower Cholesky factor of every block of D; nothing is conjugated, for complex steps."""
-        result = self.zeros(self.nv, self.nv).astype(self.D.dtype)
-        for freedoms in self.freedoms:
-            for k in range(freedoms.start, freedoms.stop):
-                before = slice(freedoms.start, k)
-                rows = slice(k, freedoms.stop)
-                left = self.D[:, rows, k] - (result[:, rows, before] @ result[:, k, before, None])[..., 0]
-                result[:, rows, k] = left / np.sqrt(left[:, :1])
-        return result
+        return lower_roots(self.D, self.freedoms)
+
+    @cached_property
+    def W_M(self) -> Array:
+        """The lower Cholesky factor of every block of M."""
+        return lower_roots(self.M, self.bodies)
 
     @cached_property
     def G(self) -> Array:
         """``P H* inv(D)``."""
-        return self.P @ _t(self.H) @ np.linalg.inv(self.D)
+        return self.P @ transposed(self.H) @ np.linalg.inv(self.D)
 
     @cached_property
     def K(self) -> Array:
@@ -290,7 +293,7 @@ class Evaluation:
     @cached_property
     def Upsilon(self) -> Array:
         """The diagonal blocks of ``psi* H* inv(D) H psi`` (31)."""
-        full = _t(self.psi) @ _t(self.H) @ np.linalg.inv(self.D) @ self.H @ self.psi
+        full = transposed(self.psi) @ transposed(self.H) @ np.linalg.inv(self.D) @ self.H @ self.psi
         result = self.zeros(self.n6, self.n6)
         for body in self.bodies:
             result[:, body, body] = full[:, body, body]
@@ -344,7 +347,7 @@ class Evaluation:
     @cached_property
     def V(self) -> Array:
         """``phi* H* v``."""
-        return _t(self.phi) @ _t(self.H) @ self.v
+        return transposed(self.phi) @ transposed(self.H) @ self.v
 
     def crf(self, motions: Array) -> Array:
         """``crf(m) = -crm(m)* = [[~w, ~v], [0, ~w]]`` of a motion (w, v) at every body."""
@@ -359,13 +362,13 @@ class Evaluation:
         result = self.zeros(self.n6, self.n6)
         for body in self.bodies:
             six = vectors[:, body, 0]
-            result[:, body, body] = block(_skew(six[:, :3]), _skew(six[:, 3:]))
+            result[:, body, body] = block(skew(six[:, :3]), skew(six[:, 3:]))
         return result
 
     @cached_property
     def a(self) -> Array:
         """``crm(V) H* v``, where ``crm = -crf*``."""
-        return -_t(self.crf(self.V)) @ _t(self.H) @ self.v
+        return -transposed(self.crf(self.V)) @ transposed(self.H) @ self.v
 
     @cached_property
     def b(self) -> Array:
@@ -414,38 +417,10 @@ class Evaluation:
         roots = self.zeros(self.n6, 1)
         for k, joint in enumerate(self.model.joints):
             if joint.parent == WORLD:
-                roots[:, self.bodies[k]] = _t(self.steps[k]) @ upward
-        return _t(self.phi) @ roots
+                roots[:, self.bodies[k]] = transposed(self.steps[k]) @ upward
+        return transposed(self.phi) @ roots
 
     @cached_property
     def C(self) -> Array:
         """``H phi (M (phi* a + gravity) + b)``."""
-        return self.H @ self.phi @ (self.M @ (_t(self.phi) @ self.a + self.gravity) + self.b)
-
-
-def _t(matrix: Array) -> Array:
-    return np.swapaxes(matrix, -1, -2)
-
-
-def block_diag(blocks: Sequence[ArrayLike]) -> Array:
-    """Square blocks on the diagonal."""
-    sizes = [len(np.asarray(block)) for block in blocks]
-    result, start = np.zeros((sum(sizes), sum(sizes))), 0
-    for block, size in zip(blocks, sizes, strict=True):
-        result[start : start + size, start : start + size] = block
-        start += size
-    return result
-
-
-def _skew(vector: Array) -> Array:
-    """``~v``: the matrix of ``v x``, of a vector (B, 3)."""
-    x, y, z = vector.T
-    o: Any = np.zeros_like(x)
-    return np.moveaxis(np.array([[o, -z, y], [z, o, -x], [-y, x, o]]), -1, 0)
-
-
-def _inverse(expression: Expression, matrix: Array) -> Array:
-    try:
-        return np.linalg.inv(matrix)
-    except np.linalg.LinAlgError:
-        raise SingularMatrixError(f"{expression} has no inverse at this state: its matrix is singular") from None
+        return self.H @ self.phi @ (self.M @ (transposed(self.phi) @ self.a + self.gravity) + self.b)

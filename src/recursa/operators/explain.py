@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from recursa import markup
 from recursa.errors import NoSweepError, StateError, UntraceableError, unknown_name
@@ -16,12 +15,14 @@ from recursa.operators import levels
 from recursa.operators.compiled import CompiledExpression, compile
 from recursa.operators.expression import Expression, known_shape
 from recursa.operators.levels import Level
+from recursa.operators.notation import Notation
 from recursa.operators.parsing import HasModel, parse
 from recursa.operators.rendering import has_greek, in_ascii, markdown, plain_text, rich_text, wrapped
 from recursa.operators.rewriting import Rewriting
 from recursa.operators.shapes import ONE
 from recursa.operators.simplify import simplify
 from recursa.operators.statements import read_later, statements
+from recursa.operators.vocabulary import Spaces
 from recursa.spatial.counting import Counts
 from recursa.sweeps.plan import Plan
 
@@ -204,12 +205,13 @@ def explain(
     robot: HasModel | None = None,
     *,
     code: Code | None = None,
-    vectors: Mapping[str, Literal["joint", "link", "tip", "constraint"]] | None = None,
+    vectors: Spaces | None = None,
+    notation: Notation | None = None,
 ) -> Explanation:
     """What becomes of an operator expression, level by level: identities, sweeps, the step at a body, its arithmetic.
 
-    Text is read as by :func:`recursa.parse` (with ``vectors``) and needs the robot. ``code`` adds the generated
-    code: "llvm", "c" or "js".
+    Text is read as by :func:`recursa.parse`, with ``vectors`` and ``notation`` ("rodriguez" or "jain"), and needs the
+    robot. ``code`` adds the generated code: "llvm", "c" or "js".
 
     >>> import recursa as rc
     >>> told = rc.explain("inv(H phi M phi* H*)", rc.robots.planar(3))
@@ -229,5 +231,5 @@ def explain(
     if isinstance(expression, str):
         if robot is None:
             raise StateError("rc.explain of text needs the robot: rc.explain(text, robot)")
-        expression = parse(expression, robot, vectors=vectors)
+        expression = parse(expression, robot, vectors=vectors, notation=notation)
     return Explanation(expression, robot, code=code)

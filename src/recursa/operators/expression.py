@@ -2,8 +2,9 @@
 
 Leaves: :class:`Leaf` (an operator or vector of a robot), :class:`Vector` (a free one), :class:`Constant` (numbers),
 :class:`Blocks` (numbers on the diagonal), :class:`Identity`, :class:`Zero`. Nodes: :class:`Transpose` (of such a leaf
-only), :class:`Diagonal` (of a vector), :class:`Inverse`, :class:`Product` (flat), :class:`Sum` (flat) and
-:class:`Scaled`. The functions of ``arithmetic.py`` make them, in one normal form.
+only), :class:`Diagonal` (of a vector), :class:`Inverse`, :class:`Product` (flat), :class:`Sum` (flat),
+:class:`Scaled` and :class:`Functional` (trace, logdet). The functions of ``arithmetic.py`` make them, in one normal
+form.
 
 >>> import recursa as rc
 >>> o = rc.robots.planar(3).operators
@@ -371,6 +372,24 @@ class Inverse(Expression):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Functional(Expression):
+    """A number that belongs to a square matrix: its "trace", or the logarithm of its determinant, "logdet"."""
+
+    name: Literal["trace", "logdet"]
+    of: Expression
+
+    @property
+    def shape(self) -> Shape:
+        """One number."""
+        return Shape(ONE, ONE)
+
+    @property
+    def model(self) -> Model | None:
+        """Its operand's."""
+        return self.of.model
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Scaled(Expression):
     """A number times something."""
 
@@ -438,7 +457,7 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Product(factors=parts) | Sum(terms=parts):
             return parts
-        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner) | Diagonal(of=inner):
+        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner) | Diagonal(of=inner) | Functional(of=inner):
             return (inner,)
     return ()
 

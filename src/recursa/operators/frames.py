@@ -2,19 +2,21 @@
 
 A frame moved on its body changes motions and forces at that body each in its own way. An expression in which motions
 and forces keep apart, and that takes and gives only what belongs to joints and pick-offs, does not notice. ``H H*``
-does: it takes the motion of H* for a force.
+does: it takes the motion of H* for a force. So does ``H (M + I) H*``, although M alone turns motions into forces: an
+identity keeps motions and forces apart only in a sum whose other terms give what they take, as in ``I - G H``.
 """
 
 from __future__ import annotations
 
 from recursa.errors import ShapeError
-from recursa.operators.arithmetic import transpose
+from recursa.operators.arithmetic import coefficient, transpose
 from recursa.operators.expression import (
     Blocks,
     Constant,
     Diagonal,
     Expression,
     Filter,
+    Functional,
     Identity,
     Inverse,
     Leaf,
@@ -61,7 +63,7 @@ def mass_alone(expression: Expression) -> bool:
             return False
         case Diagonal(of=inner):
             return mass_alone(inner)
-        case Inverse(of=inner) | Scaled(of=inner):
+        case Inverse(of=inner) | Scaled(of=inner) | Functional(of=inner):
             return mass_alone(inner)
         case Sum(terms=terms):
             return all(map(mass_alone, terms))
@@ -108,11 +110,18 @@ def _sides(expression: Expression) -> Sides:
                 total = _chained(total, _sides(factor))
             return total
         case Sum(terms=terms):
-            total = _sides(terms[0])
-            for term in terms[1:]:
-                gives, takes = _sides(term)
-                total = _same(total[0], gives), _same(total[1], takes)
-            return total
+            gives, takes = None, None
+            for term in terms:
+                sides = _sides(term)
+                gives, takes = _same(gives, sides[0]), _same(takes, sides[1])
+            if gives != takes and any(isinstance(coefficient(term)[1], Identity) for term in terms):
+                raise ShapeError(f"the identity in {expression} takes {takes} for {gives}")
+            return gives, takes
+        case Functional(name=functional, of=inner):  # a determinant does not notice moved frames, whose own is 1
+            gives, takes = _sides(inner)
+            if functional == "trace" and gives != takes:
+                raise ShapeError(f"the trace in {expression} takes {takes} for {gives}")
+            return None, None
         case Identity():
             return None, None
         case Vector() | Constant():

@@ -31,8 +31,8 @@ from recursa.operators.steps import (
 )
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.mat3 import Mat3
-from recursa.spatial.scalars import Scalar, reciprocal, where
-from recursa.spatial.small_systems import Rows, solve_general, solve_positive, unless_rounding
+from recursa.spatial.scalars import Scalar, log, reciprocal, where
+from recursa.spatial.small_systems import Rows, pivots_of_positive, solve_general, solve_positive, unless_rounding
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
@@ -110,12 +110,13 @@ class SolveBlock:
     """A step function: ``inv(X) x`` at a body, from what X makes of unit vectors there."""
 
     positive: bool
+    alike: int
     __name__: ClassVar[str] = "solve_block"
 
     def __call__(self, x: Any, *columns: Any) -> Any:
         """The solution, of the kind that x is."""
         right = entries_of(x)
-        solution = _solver(self.positive)(_rows(map(entries_of, columns), len(right)), right)
+        solution = _solver(self.positive)(_rows(map(entries_of, columns), len(right)), right, self.alike)
         return Motion.of(solution) if isinstance(x, Motion | Force) else tuple(solution)
 
 
@@ -124,15 +125,16 @@ class SolveTotal:
     """A step function: ``inv(X) x`` of what the robot has once."""
 
     positive: bool
+    alike: int
     __name__: ClassVar[str] = "solve_total"
 
     def __call__(self, x: Total, *columns: Total) -> Total:
         """The solution."""
         right = entries_of(x)
-        return total_of(_solver(self.positive)(_rows(map(entries_of, columns), len(right)), right))
+        return total_of(_solver(self.positive)(_rows(map(entries_of, columns), len(right)), right, self.alike))
 
 
-def _solver(positive: bool) -> Callable[[Rows, Sequence[Scalar]], list[Scalar]]:
+def _solver(positive: bool) -> Callable[[Rows, Sequence[Scalar], int], list[Scalar]]:
     return solve_positive if positive else solve_general
 
 
@@ -148,7 +150,22 @@ def compliance_times_at_link(offset: Transform, of: ArticulatedInertia, f: Total
 
 def compliance_solve_at_link(offset: Transform, of: ArticulatedInertia, x: Total) -> Motion:
     """``inv(B* Upsilon B) x``: the operational inertia of a link times its acceleration."""
-    return Motion.of(solve_positive(rows_of(compliance_entries(offset.inverse.articulated(of))), entries_of(x)))
+    rows = rows_of(compliance_entries(offset.inverse.articulated(of)))
+    return Motion.of(solve_positive(rows, entries_of(x), alike=3))
+
+
+@dataclass(frozen=True)
+class LogDeterminant:
+    """A step function: ``log det X`` of a positive block from what X makes of unit vectors."""
+
+    alike: int
+    __name__: ClassVar[str] = "log_determinant"
+
+    def __call__(self, *columns: Any) -> Scalar:
+        """The number; a joint with fewer freedoms has fewer columns."""
+        size = len(entries_of(columns[0]))
+        pivots = pivots_of_positive(_rows(map(entries_of, columns), size), self.alike) if size else []
+        return sum((log(pivot) for pivot in pivots), start=0.0)
 
 
 def divide(x: Scalar, by: Scalar) -> Scalar:

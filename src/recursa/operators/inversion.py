@@ -25,7 +25,7 @@ from recursa.operators.expression import (
     known_shape,
 )
 from recursa.operators.inverse_steps import compliance_solve_at_link, compliance_times_at_link
-from recursa.operators.shapes import OF_ROBOT, ONE, Shape, Space
+from recursa.operators.shapes import OF_ROBOT, ONE, Shape, Space, alike
 from recursa.operators.structure import is_diagonal, structure
 from recursa.operators.symbols import Kind, Structure
 from recursa.operators.values import Value
@@ -90,11 +90,13 @@ class Inversion:
         at_link = link_of_compliance(inner)
         if at_link is not None and positive:
             return self._solved_at_link(expression, *at_link, operand)
-        columns = tuple(self.lowering.apply(inner, unit).read for unit in self._units(space))
+        columns = tuple(self.lowering.apply(inner, unit).read for unit in self.units(space))
         reads = (operand.read, *columns)
         if operand.of_robot:
-            return self.lowering.at_link(expression, inverse_steps.SolveTotal(positive), reads, 0, space, operand)
-        return self.lowering.new(expression, inverse_steps.SolveBlock(positive), reads, space, operand)
+            return self.lowering.at_link(
+                expression, inverse_steps.SolveTotal(positive, alike(space)), reads, 0, space, operand
+            )
+        return self.lowering.new(expression, inverse_steps.SolveBlock(positive, alike(space)), reads, space, operand)
 
     def number(self, expression: Expression, inner: Expression) -> Value:
         """``inv(inner)`` of a single number."""
@@ -117,7 +119,7 @@ class Inversion:
 
     # ---- unit vectors ----------------------------------------------------------------------------------------------
 
-    def _units(self, space: Space) -> list[Value]:
+    def units(self, space: Space) -> list[Value]:
         """The unit vectors of a space; of joints and bodies one for each entry of a block, at all of them at once."""
         if space.name in OF_ROBOT:
             return [self._unit(inverse_steps.UnitOfTip(k, space.size), k, space) for k in range(space.size)]
@@ -151,7 +153,7 @@ class Inversion:
             ones = lowering.new(Vector("ones", space), inverse_steps.ones, ("joint",), space)
             rotors = lowering.apply(filter.rotors, ones).read
         else:
-            columns = tuple(lowering.apply(filter.rotors, unit).read for unit in self._units(space))
+            columns = tuple(lowering.apply(filter.rotors, unit).read for unit in self.units(space))
             rotors = lowering.steps.at_body(inverse_steps.joint_basis, columns, (), f"freedoms of {filter.rotors}")
             self._bases[filter] = rotors
         meaning = f"P, D and G of {lowering.operators_of(filter).mass}"
@@ -170,6 +172,6 @@ class Inversion:
                 self.lowering.steps.prepare(name)
                 return name
         space = known_shape(inertia).rows
-        columns = [self.lowering.apply(inertia, unit).read for unit in self._units(space)]
+        columns = [self.lowering.apply(inertia, unit).read for unit in self.units(space)]
         base = ArticulatedInertia.zero()
         return self.lowering.steps.at_body(inverse_steps.block_of, tuple(columns), base, f"blocks of {inertia}")

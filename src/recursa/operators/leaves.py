@@ -9,7 +9,7 @@ import numpy as np
 from recursa.errors import ModelError, NoSweepError, ShapeError, StateError, unknown_name
 from recursa.model.equations import Closing
 from recursa.model.model import Model
-from recursa.operators.arithmetic import diagonal
+from recursa.operators.arithmetic import diagonal, functional
 from recursa.operators.expression import Blocks, Expression, Filter, Freedom, Identity, Leaf, Vector, Zero
 from recursa.operators.shapes import Space, space_of
 from recursa.operators.symbols import NEED_CONSTRAINTS, OF_CONSTRAINTS, TAKEN, Kind
@@ -29,7 +29,7 @@ class Operators:
     link           vectors a, b, V, gravity
     joint          vectors C (bias forces, gravity included), v (joint speeds)
     any            I, which fits its neighbour; diag(vector), blocks(matrices)
-    derivatives    S, S_V, Omega, N (cross operators, link x link); P_dot, phi_dot, ...
+    derivatives    S, S_V, Omega_tilde, N (cross operators, link x link); P_dot, phi_dot, ...
     =============  ==========================================================================
 
     >>> import recursa as rc
@@ -42,6 +42,7 @@ class Operators:
     phi: Leaf
     E_phi: Leaf
     M: Expression
+    W_M: Leaf
     R: Leaf
     P: Leaf
     D: Leaf
@@ -63,7 +64,7 @@ class Operators:
     v: Leaf
     S: Leaf
     S_V: Leaf
-    Omega: Leaf
+    Omega_tilde: Leaf
     N: Leaf
     E_phi_dot: Leaf
     phi_dot: Leaf
@@ -101,7 +102,7 @@ class Operators:
             self.M, self.A = filter.inertia, filter.rotors
 
     def along(self, joint: str | Freedom) -> Operators:
-        """The same operators with S, S_V, Omega and derivatives along unit velocity of one joint instead of v.
+        """The same operators with S, S_V, Omega_tilde and derivatives along unit velocity of one joint instead of v.
 
         >>> import recursa as rc
         >>> o = rc.robots.planar(3).operators
@@ -179,6 +180,28 @@ class Operators:
             f"{6 * self.model.nbodies}, six for every body; not {size[0]}"
         )
 
+    def trace(self, matrix: Expression) -> Expression:
+        """The trace of a square matrix, one number.
+
+        >>> import recursa as rc
+        >>> o = rc.robots.planar(3).operators
+        >>> print(rc.compile(o.trace(o.mass)).simplified)
+        trace(H R H*)
+        """
+        return functional("trace", matrix)
+
+    def logdet(self, matrix: Expression) -> Expression:
+        """The logarithm of the absolute value of the determinant of a square matrix, one number.
+
+        >>> import recursa as rc
+        >>> o = rc.robots.planar(3).operators
+        >>> print(rc.compile(o.logdet(o.mass)).simplified)
+        logdet(D)
+        >>> print(o.logdet(o.mass).sensitivity("joint2"))
+        trace(D⁻¹ Ḋ{joint2})
+        """
+        return functional("logdet", matrix)
+
     def vector(self, name: str, space: Literal["joint", "link", "tip", "constraint"] = "joint") -> Vector:
         """A free vector: numbers that come later. ``space``: "joint", "link", "tip", "constraint".
 
@@ -214,6 +237,13 @@ class Operators:
         return bodies + self.A if self.has_armature else bodies
 
     @property
+    def Omega(self) -> Leaf:
+        """The rotation operator, another name of ``Omega_tilde``. Formulas as text need the tilde, since ``Omega``
+        alone is ``phi* H* inv(mass) H phi`` in Jain & Rodriguez' paper on free flyers.
+        """
+        return self.Omega_tilde
+
+    @property
     def Phi(self) -> Expression:
         """``phi E_phi = phi - I``, Rodriguez & Kreutz-Delgado's capital letter; ``Phi G = phi K``."""
         return self.phi @ self.E_phi
@@ -241,12 +271,18 @@ class Operators:
 
     @property
     def nu(self) -> Expression:
-        """``m* v``: total joint rates, in which the kinetic energy is half their square (Table 2)."""
+        """``m* v``: total joint rates, in which the kinetic energy is half their square (Jain & Rodriguez, Table 2).
+
+        In text it is read with ``notation="jain"``; Rodriguez & Kreutz-Delgado's nu is another quantity.
+        """
         return self.m.T @ self.v
 
     @property
     def epsilon(self) -> Expression:
-        """``l T``: working moments of the free joint vector T (Table 3)."""
+        """``l T``: working moments of the free joint vector T (Jain & Rodriguez, Table 3).
+
+        In text it is read with ``notation="jain"``; Rodriguez & Kreutz-Delgado's epsilon is another quantity.
+        """
         return self.l @ self.vector("T")
 
     @property

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from recursa.dynamics.hinges import ROUNDING, principal
 from recursa.errors import NoSweepError, RecursaError, ShapeError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators import steps
@@ -27,6 +28,7 @@ from recursa.operators.expression import (
     Expression,
     Filter,
     Freedom,
+    Functional,
     Identity,
     Inverse,
     Leaf,
@@ -39,6 +41,7 @@ from recursa.operators.expression import (
     free_vectors,
     known_shape,
 )
+from recursa.operators.functionals import lowered_functional
 from recursa.operators.inverse_steps import (
     IN_BASIS,
     PutPartOn,
@@ -101,7 +104,7 @@ class Lowering:
         result = self.apply(self.expression, None)
         by_links = has_own_name(result.name) or is_leaf(_first(self.expression), Kind.B)
         if by_links:  # and not by bodies, one by one
-            result = self._combined(self.expression, (1.0,), (result,), None)
+            result = self.combined(self.expression, (1.0,), (result,), None)
         plan = self.steps.plan(self.expression.text(), result.name)
         return Lowered(plan, self.vectors, self.constants, result.space, result.name)
 
@@ -127,13 +130,15 @@ class Lowering:
             case Sum(terms=terms):
                 return self._sum(expression, terms, operand)
             case Scaled(factor=factor, of=inner):
-                return self._combined(expression, (factor,), (self.apply(inner, operand),), operand)
+                return self.combined(expression, (factor,), (self.apply(inner, operand),), operand)
             case Vector():
                 return self._given(expression, input_name(expression), expression.space)
             case Constant(size=(_,)):
                 return self._constant(expression)
             case Inverse(of=inner) if operand is None and known_shape(inner) == Shape(ONE, ONE):
                 return self.inverses.number(expression, inner)
+            case Functional():
+                return lowered_functional(self, expression)
             case Zero() | Identity() if operand is None:
                 return self._number(expression)
             case Leaf(kind=Kind.BIAS):
@@ -154,6 +159,7 @@ class Lowering:
                 self._require_inverse(kind)
                 return self._local(expression, kind.value.inverted, operand)
             case Inverse(of=Transpose(of=Leaf(kind=kind))) if kind.value.inverted_transposed is not None:
+                self._require_inverse(kind)
                 return self._local(expression, kind.value.inverted_transposed, operand)
             case Inverse(of=inner):
                 return self.inverses.apply(expression, inner, operand)
@@ -212,9 +218,14 @@ class Lowering:
         for joint in self.model.joints if kind is Kind.A else ():
             if 0.0 in joint.armature:
                 raise SingularMatrixError(f"A has no inverse: joint '{joint.name}' has a freedom without armature")
-        for joint, inertia in zip(self.model.joints, self.model.inertias, strict=True) if kind is Kind.M else ():
-            if not inertia.mass > 0.0 or not inertia.moment_about_com().trace() > 0.0:
-                raise SingularMatrixError(f"M has no inverse: link '{joint.child}' has no mass or no inertia")
+        of_inertias = kind in (Kind.M, Kind.M_ROOT)
+        for joint, inertia in zip(self.model.joints, self.model.inertias, strict=True) if of_inertias else ():
+            least, _, largest = principal([inertia.moment_about_com()])[0]
+            if not inertia.mass > 0.0 or not least > ROUNDING * largest:
+                raise SingularMatrixError(
+                    f"M has no inverse: link '{joint.child}' has no mass or no rotational inertia about some axis "
+                    f"(mass {inertia.mass:.3g} kg, principal moments {least:.3g} to {largest:.3g} kg m^2)"
+                )
 
     # ---- combining -------------------------------------------------------------------------------------------------
 
@@ -248,11 +259,12 @@ class Lowering:
 
     def _sum(self, expression: Expression, terms: tuple[Expression, ...], operand: Value | None) -> Value:
         numbers, parts = zip(*map(coefficient, terms), strict=True)
-        return self._combined(expression, numbers, tuple(self.apply(part, operand) for part in parts), operand)
+        return self.combined(expression, numbers, tuple(self.apply(part, operand) for part in parts), operand)
 
-    def _combined(
+    def combined(
         self, expression: Expression, numbers: tuple[float, ...], values: tuple[Value, ...], operand: Value | None
     ) -> Value:
+        """The sum of values times numbers."""
         space, reads = values[0].space, tuple(value.read for value in values)
         if values[0].of_robot:  # what the robot has once: done at one link, whichever
             fn = steps.CombinationOfNumbers if space == ONE else steps.CombinationOfTotals

@@ -3,10 +3,10 @@
 ::
 
     sum      [-] product { (+ | -) product }
-    product  factor { [@] factor | / number }        factors stand side by side
+    product  factor { [@ | · | \\cdot] factor | / number }        factors stand side by side
     factor   atom { * | ' | ^* | ^T | ^-1 | ⁻¹ | ^2 | ^(1/2) }      transpose, inverse and powers stand behind
-    atom     number | name | name(link, ...) | name{joint} | name{matrix} | inv(sum) | diag(sum) | (sum) | [sum]
-             | d/dt(sum) | D/Dt(sum) | d/d{joint}(sum)
+    atom     number | \\frac{number}{number} | name | name(link, ...) | name{joint} | name{matrix}
+             | inv(sum) | diag(sum) | (sum) | [sum] | d/dt(sum) | D/Dt(sum) | d/d{joint}(sum)
 
 ``d/dt`` is the time derivative in body axes, ``D/Dt`` that in world axes, ``d/d{joint}`` the one along unit velocity of
 a joint; ``{joint,1}`` is its second freedom. A number in a sum of operators is that multiple of the identity:
@@ -21,56 +21,52 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 from recursa.errors import ModelError, NotationError, ShapeError, StateError, UnknownNameError, marked, unknown_name
 from recursa.model.model import Model
-from recursa.operators.arithmetic import diagonal, inverse, product, scaled, total, transpose
+from recursa.operators.arithmetic import coefficient, diagonal, functional, inverse, product, scaled, total, transpose
 from recursa.operators.derivative import ACCELERATION, sensitivity, time_derivative
-from recursa.operators.expression import ANY, Expression, Filter, Freedom, Identity, Leaf, Zero, parts_of
+from recursa.operators.expression import (
+    ANY,
+    Expression,
+    Filter,
+    Freedom,
+    Identity,
+    Leaf,
+    Sum,
+    Vector,
+    Zero,
+    known_shape,
+    parts_of,
+)
 from recursa.operators.filters import filter_of, is_the_mass_matrix
 from recursa.operators.leaves import Operators, freedom_of, without_constraints
-from recursa.operators.shapes import FREE
-from recursa.operators.symbols import ELSEWHERE, NEED_CONSTRAINTS, OF_CONSTRAINTS, SHORT, TAKEN, WITH_BRACKETS, Kind
-
-_LATEX = {kind.value.latex: kind.value.code for kind in Kind if "\\" in kind.value.latex} | {
-    r"E_\phi": "E_phi", r"E_\psi": "E_psi", r"E_{\phi}": "E_phi", r"E_{\psi}": "E_psi", r"\bar\tau": "tau_bar",
-    r"\mathcal{E}_{\phi}": "E_phi", r"\mathcal{E}_{\psi}": "E_psi",
-    r"\mathcal{M}": "mass", r"\mathcal M": "mass", "ℳ": "mass", "𝓜": "mass",
-}  # fmt: skip
-"""Letters as LaTeX has them, and the script letter of the mass matrix, which is not M."""
-
-_FONT = (
-    r"\\(?:mathcal|mathbf|mathrm|mathit|mathsf|boldsymbol|bm|operatorname)(?![A-Za-z])\s*(?:\{[^{}]*\}|\\?[A-Za-z]+)"
+from recursa.operators.notation import (
+    NOTATIONS,
+    NUMBERED,
+    READINGS,
+    SPELLINGS,
+    TAKEN_BY,
+    BiasUse,
+    Notation,
+    ambiguity,
+    bias_use,
 )
-"""A letter, or a word in braces, in a font."""
-
-
-def _spaced(latex: str) -> str:
-    """LaTeX as a pattern that ends where a word does."""
-    return re.escape(latex) + ("(?![A-Za-z])" if latex[-1].isalpha() else "")
-
-
-_TOKEN = re.compile(
-    r"""\s*(?:
-    (?P<number>\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)
-  | (?P<derivative>d/dt(?!\w)|D/Dt(?!\w)|d/d(?=\{))
-  | (?P<joint>\{(?:[^{}]|\{[^{}]*\})*\})
-  | (?P<inverse>\^\s*-\s*1(?!\d)|\^\{-1\}|⁻¹)
-  | (?P<power>\^\s*[-−]?\s*(?:\d+|½)|\^[({]\s*[-−]?\s*\d+\s*(?:/\s*\d+\s*)?[)}]|[²³])
-  | (?P<star>\^[T*]|\^\{[T*]\}|\^\{?\\(?:top|ast|mathrm\s*(?:T|\{T\}))\}?|[*'ᵀ])
-  | (?P<skipped>\\(?:left|right)(?![A-Za-z])|\\[,;!])
-  | (?P<name>LATEX|(?:(?![\dᵀ²³½])[\w\u0300-\u036f])(?:(?![ᵀ²³½])[\w\u0300-\u036f])*)
-  | (?P<mark>[()\[\]+\-−@/])
-  )""".replace("LATEX", "|".join(map(_spaced, sorted(_LATEX, key=len, reverse=True))) + f"|{_FONT}" + r"|\\[A-Za-z_]+"),
-    re.VERBOSE,
+from recursa.operators.symbols import (
+    ELSEWHERE,
+    FORCE_OF_MOTION,
+    NEED_CONSTRAINTS,
+    WITH_BRACKETS,
+    Kind,
 )
-WITH_LINK = ("B", "J")
-"""Names that are followed by that of a link in brackets, which may contain anything."""
+from recursa.operators.tokens import WITH_LINK, Token, number_in, tokens
+from recursa.operators.vocabulary import Spaces, declared_vectors, names_of
 
+_CAPITALS = ("Phi", "Φ", "Psi", "Ψ")
 _DEEPEST = 100  # brackets within brackets
 _HIGHEST, _LARGEST = 20, 1000  # powers, and letters in one that is written out
 
@@ -88,14 +84,17 @@ class HasModel(Protocol):
         ...
 
 
-def parse(
-    text: str, robot: HasModel, *, vectors: Mapping[str, Literal["joint", "link", "tip", "constraint"]] | None = None
-) -> Expression:
+def parse(text: str, robot: HasModel, *, vectors: Spaces | None = None, notation: Notation | None = None) -> Expression:
     """Read an operator expression in the papers' notation.
 
     Names are those of ``robot.operators`` (Greek letters too), ``mass``, ``J(link)`` for ``B(link)* phi* H*``, ``Phi``
-    and ``Psi`` for ``phi E_phi`` and ``psi E_phi``, and T, a free joint vector. ``vectors`` names other free vectors
-    and their spaces. A mistake is a :class:`recursa.errors.NotationError` that shows the place.
+    and ``Psi`` for ``phi E_phi`` and ``psi E_phi``, and T, a free joint vector. ``vectors`` declares other free vectors
+    and their spaces; a declared vector takes precedence over a letter of that name. A mistake is a
+    :class:`recursa.errors.NotationError` that shows the place.
+
+    The sources use some letters, nu and epsilon among them, for different things. ``notation`` says whose they are:
+    "rodriguez" (Rodriguez & Kreutz-Delgado, for f(0) = 0) or "jain" (Jain & Rodriguez). Without it such a letter is an
+    error that lists its meanings.
 
     >>> import recursa as rc
     >>> arm = rc.robots.planar(3)
@@ -105,98 +104,36 @@ def parse(
     <tip 6: B(tip)* φ* H* x>
     >>> print(parse("d/dt(J(tip)) v", arm))
     B(tip)* φ̇* H* v
+    >>> print(parse("D nu", arm, notation="rodriguez"))
+    D D⁻¹ (I - H ψ K) (T - C)
     """
     if not isinstance(text, str):
         raise NotationError(f"expected text, not {type(text).__name__}")
-    return _Parser(text, Operators(robot.model), vectors or {}).whole()
-
-
-class Token(NamedTuple):
-    """A piece of the text and where it starts."""
-
-    kind: str
-    text: str
-    start: int
-
-
-def tokens(text: str, vectors: Collection[str] = ()) -> list[Token]:
-    """The text in pieces, the last one of kind "end"; names of ``vectors`` are words of their own.
-
-    >>> [token.text for token in tokens("2 phi* (I)^-1 HψK")]
-    ['2', 'phi', '*', '(', 'I', ')', '^-1', 'H', 'ψ', 'K', '']
-    """
-    found, at = [], 0
-    while at < len(text.rstrip()):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            at += len(text[at:]) - len(text[at:].lstrip())
-            one_side = ": a formula is one side of an equation, give one" if text[at] == "=" else ""
-            raise NotationError(f"{text[at]!r} has no meaning here{one_side}", text, at)
-        kind = match.lastgroup or ""
-        if kind == "skipped":
-            at = match.end()
-            continue
-        plain = _plain(kind, match[kind])
-        words = _letters(plain, vectors) if kind == "name" else [plain]
-        found += [Token(kind, word, match.start(kind) + place) for place, word in enumerate(words)]
-        at = match.end()
-        if kind == "name" and words[-1] in WITH_LINK:
-            link = _link(text, at)
-            if link is not None:
-                found.append(link)
-                at = link.start + len(link.text) + 1
-    return [*found, Token("end", "", len(text.rstrip()))]
-
-
-def _plain(kind: str, text: str) -> str:
-    """A piece in one spelling: accents, Greek letters of other fonts, LaTeX."""
-    if kind != "name":
-        return text.replace("−", "-")
-    if text not in _LATEX and re.fullmatch(_FONT, text):
-        text = re.sub(r"^\\[a-z]+", "", text).strip("{} ")
-    return _LATEX.get(text) or unicodedata.normalize("NFKC", text.removeprefix("\\"))
-
-
-def _letters(word: str, vectors: Collection[str]) -> list[str]:
-    """A word that has no meaning as a whole, apart where each of its letters has one."""
-    known = {*TAKEN, "T", *vectors}
-    apart = re.findall(r"\w[\u0300-\u036f]*", word)
-    readable = word not in known and all(letter in known for letter in apart)
-    return apart if readable else [word]
-
-
-def _link(text: str, at: int) -> Token | None:
-    """The name of a link in brackets, up to the one that closes them; None where no bracket opens."""
-    start = at + len(text[at:]) - len(text[at:].lstrip())
-    if text[start : start + 1] != "(":
-        return None
-    depth = 0
-    for end in range(start, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[end], 0)
-        if depth == 0:
-            return Token("link", text[start + 1 : end], start + 1)
-    raise NotationError("expected ')' behind the name of a link", text, len(text))
+    if notation not in (None, *NOTATIONS):
+        raise unknown_name("notation", str(notation), NOTATIONS)
+    return _Parser(text, Operators(robot.model), vectors or {}, notation).whole()
 
 
 class _Parser:
     """Recursive descent over the tokens."""
 
     def __init__(
-        self, text: str, o: Operators, vectors: Mapping[str, Literal["joint", "link", "tip", "constraint"]]
+        self, text: str, o: Operators, vectors: Spaces, notation: Notation | None = None, bias: BiasUse | None = None
     ) -> None:
         self.text, self.o, self.tokens, self.at, self.depth = text, o, tokens(text, vectors), 0, 0
-        self.names, self.vectors = _names(o), vectors
+        self.names, self.vectors, self.notation = names_of(o), vectors, notation
+        self.bias, self.undecided = bias, False  # how a enters, once known; whether a letter depends on that
         self.names["T"] = o.vector("T")
-        for name, space in vectors.items():
-            if space not in FREE:
-                raise unknown_name("space", space, FREE)
-            self.names[name] = o.vector(name, space)
+        self.declared = declared_vectors(o, vectors)
 
     def whole(self) -> Expression:
         result = self.sum()
         if self.now.kind != "end":
             raise self.error("expected an operator, '+', '-' or the end")
-        return _as_operator(result)
+        found = _as_operator(result)
+        if self.undecided:  # so far placeholders stand for such letters
+            return _Parser(self.text, self.o, self.vectors, self.notation, bias_use(found)).whole()
+        return found
 
     # ---- tokens ----------------------------------------------------------------------------------------------------
 
@@ -225,6 +162,14 @@ class _Parser:
             if sign is None:
                 return result
             result = self.checked(place, _plus, result, _times(sign, self.product()))
+            self.no_dual_inertia(place, result)
+
+    def no_dual_inertia(self, place: int, x: Value) -> None:
+        """``P + S`` is the operational inertia of the paper on free flyers, whose S is another one than ours."""
+        letters = [coefficient(term)[1] for term in x.terms] if isinstance(x, Sum) else []
+        kinds = [letter.kind for letter in letters if isinstance(letter, Leaf)]
+        if Kind.S in kinds and any(kind.value.sides == FORCE_OF_MOTION for kind in kinds):
+            raise NotationError(ambiguity("S", self.notation), self.text, place)
 
     def sign(self) -> float | None:
         """1 or -1, if a sign is next; it is then passed."""
@@ -253,7 +198,7 @@ class _Parser:
         return _times(1.0 / by, x)
 
     def starts_factor(self) -> bool:
-        return self.now.kind in ("number", "name") or (self.now.kind == "mark" and self.now.text in "([")
+        return self.now.kind in ("number", "name", "derivative") or (self.now.kind == "mark" and self.now.text in "([")
 
     def factor(self) -> Value:
         place = self.now.start
@@ -272,7 +217,7 @@ class _Parser:
 
     def no_sign_of_products(self, star: Token) -> None:
         """``H * phi`` and ``phi** H`` are mistakes: as transposes they would fit, and be another matrix."""
-        apart = self.text[: star.start][-1:].isspace() and (self.starts_factor() or self.now.kind == "derivative")
+        apart = self.text[: star.start][-1:].isspace() and self.starts_factor()
         doubled = self.now.kind == "star" and self.now.text == "*"
         if star.text == "*" and (apart or doubled):
             message = "* transposes what stands before it; products are written side by side"
@@ -296,10 +241,14 @@ class _Parser:
         return self.checked(place, lambda a, _: _power(_as_operator(a), times), base, base)
 
     def root(self, place: int, x: Value) -> Expression:
-        """``D^(1/2)``."""
-        if isinstance(x, Leaf) and x.kind is Kind.D:
-            return replace(x, kind=Kind.W)
-        raise NotationError("only D has a root in the language, D^(1/2) = W", self.text, place)
+        """``D^(1/2)`` and ``M^(1/2)``."""
+        roots = {Kind.D: Kind.W, Kind.M: Kind.M_ROOT}
+        if isinstance(x, Leaf) and x.kind in roots:
+            return replace(x, kind=roots[x.kind])
+        factor = ", the mass matrix has the factor m, mass = m m*" if x == self.o.mass else ""
+        raise NotationError(
+            f"only D and M have roots in formulas, D^(1/2) = W and M^(1/2) = W_M{factor}", self.text, place
+        )
 
     def inverse(self, place: int, x: Value) -> Value:
         if (isinstance(x, float) and x == 0.0) or isinstance(x, Zero):
@@ -310,7 +259,7 @@ class _Parser:
         token = self.now
         if token.kind == "number":
             self.at += 1
-            return float(token.text)
+            return self.number(token)
         if self.took("(", "["):
             return self.bracketed(")" if token.text == "(" else "]")
         if token.kind == "name":
@@ -320,6 +269,15 @@ class _Parser:
             self.at += 1
             return self.derivative(token)
         raise self.error("expected a name, a number or '('")
+
+    def number(self, token: Token) -> float:
+        try:
+            found = number_in(token)
+        except ValueError:
+            raise NotationError(f"expected a number, not {token.text!r}", self.text, token.start) from None
+        if math.isinf(found):
+            raise NotationError("0 does not divide anything", self.text, token.start)
+        return found
 
     def bracketed(self, closing: str) -> Value:
         self.depth += 1
@@ -333,17 +291,28 @@ class _Parser:
 
     def named(self, token: Token) -> Value:
         name = token.text
+        if name in self.declared:
+            return self.declared[name]
         if name == "inv":
             return self.inverse(token.start, self.argument(name))
+        if name in ("trace", "tr", "logdet"):
+            kind: Literal["trace", "logdet"] = "logdet" if name == "logdet" else "trace"
+            of = self.argument(name)
+            return self.checked(token.start, lambda a, _: functional(kind, _as_operator(a)), of, of)
         if name == "sqrt":
             return self.root(token.start, self.argument(name))
         if name == "diag":
             return self.checked(token.start, lambda a, _: diagonal(_as_operator(a)), x := self.argument(name), x)
-        if name in ("B", "J"):
+        if name in WITH_LINK:
             pick_off = self.pick_off(token)
             return pick_off if name == "B" else product((transpose(pick_off), self.o.phi.T, self.o.H.T))
         if name in NEED_CONSTRAINTS and not self.o.model.ncon:
             raise ModelError(str(without_constraints(self.o.model, name)) + marked(self.text, token.start))
+        if name in NUMBERED:
+            return _Parser(NUMBERED[name], self.o, {}).whole()
+        letter = SPELLINGS.get(name)
+        if letter is not None and self.is_ambiguous(letter):
+            return self.reading(letter, token)
         if name not in self.names:
             if name in ELSEWHERE:
                 error = UnknownNameError(f"no operator '{name}' in robot '{self.o.model.name}': {ELSEWHERE[name]}")
@@ -351,6 +320,31 @@ class _Parser:
             known = (*self.names, *WITH_BRACKETS)
             raise self.shown(unknown_name("operator", name, known, owner=f"robot '{self.o.model.name}'"), token.start)
         return self.names[name]
+
+    def is_ambiguous(self, letter: str) -> bool:
+        """Whether a letter of several meanings has not simply that of our own table here."""
+        if letter == "K" and self.notation is None:
+            return self.gain_behind_capital()
+        return letter not in TAKEN_BY or self.notation in TAKEN_BY[letter]
+
+    def gain_behind_capital(self) -> bool:
+        """Whether the token just passed is the K of ``Phi K`` or ``K* Phi*``, where only G makes sense."""
+        before = [token.text for token in self.tokens[: self.at - 1] if token.text != "@"]
+        star, behind = (*self.tokens[self.at :], self.now)[:2]
+        return (before or [""])[-1] in _CAPITALS or (star.kind == "star" and behind.text in _CAPITALS)
+
+    def reading(self, letter: str, token: Token) -> Value:
+        """A letter that the sources use for different things, in the notation of this formula."""
+        readings = [x for x in READINGS[letter] if x.notation == self.notation is not None]
+        if letter == "K" and not self.gain_behind_capital():
+            readings = []  # the work writes G but for one formula
+        if len(readings) > 1 and self.bias is None:
+            self.undecided = True
+            return Vector(letter, known_shape(_Parser(readings[0].formula, self.o, {}).whole()).rows)
+        readings = [x for x in readings if self.bias is None or self.bias in x.bias]
+        if not readings:
+            raise NotationError(ambiguity(letter, self.notation), self.text, token.start)
+        return _Parser(readings[0].formula, self.o, {}).whole()
 
     def argument(self, name: str) -> Value:
         """What stands in brackets behind a name."""
@@ -382,7 +376,7 @@ class _Parser:
         """``{mass + I}``: a matrix with factors like the mass matrix's."""
         token = self.now
         self.at += 1
-        matrix = _Parser(token.text[1:-1], self.o, self.vectors).whole()
+        matrix = _Parser(token.text[1:-1], self.o, self.vectors, self.notation).whole()
         found = filter_of(matrix, self.o)
         if found is None:
             message = f"{matrix} is not of the form H phi X phi* H* + Y, X block diagonal and Y diagonal"
@@ -433,18 +427,6 @@ class _Parser:
             return make(x, y)
         except ShapeError as error:
             raise ShapeError(str(error) + marked(self.text, place)) from None
-
-
-def _names(o: Operators) -> dict[str, Expression]:
-    """Every way to write an operator of a robot."""
-    names: dict[str, Expression] = {}
-    held = bool(o.model.ncon)
-    for kind in Kind:
-        if kind is not Kind.B and (held or kind not in OF_CONSTRAINTS):
-            symbol = kind.value
-            names |= dict.fromkeys((symbol.code, symbol.text, *symbol.also), getattr(o, symbol.code))
-    short = {name: getattr(o, code) for name, code in SHORT.items() if held or code != "constraints"}
-    return {unicodedata.normalize("NFKC", name): x for name, x in (names | short).items()}
 
 
 def _size(x: Expression, known: dict[Expression, int]) -> int:

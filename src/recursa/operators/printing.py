@@ -12,6 +12,7 @@ from recursa.operators.expression import (
     Constant,
     Diagonal,
     Expression,
+    Functional,
     Identity,
     Inverse,
     Leaf,
@@ -135,6 +136,9 @@ def printable(expression: Expression) -> str:
     return text
 
 
+_FUNCTIONALS = {"trace": r"\operatorname{tr}", "logdet": r"\log\det"}
+
+
 def _written(expression: Expression, style: Style) -> str:
     match expression:
         case Leaf():
@@ -149,6 +153,8 @@ def _written(expression: Expression, style: Style) -> str:
             return (
                 rf"\mathrm{{diag}}({_written(inner, style)})" if style is LATEX else f"diag({_written(inner, style)})"
             )
+        case Functional(name=name, of=inner):
+            return f"{_FUNCTIONALS[name] if style is LATEX else name}({_written(inner, style)})"
         case Identity():
             return "I"
         case Zero():

@@ -9,13 +9,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from recursa.operators.accelerations import joint_accelerations, link_accelerations
-from recursa.operators.arithmetic import coefficient, diagonal, inverse, product, scaled, total, transpose
+from recursa.operators.arithmetic import coefficient, diagonal, functional, inverse, product, scaled, total, transpose
 from recursa.operators.cost import cost
 from recursa.operators.expression import (
     Diagonal,
     Expression,
     Filter,
     Freedom,
+    Functional,
     Identity,
     Inverse,
     Product,
@@ -207,6 +208,8 @@ def _with_part(expression: Expression, number: int, part: Expression) -> Express
             return scaled(factor, part)
         case Diagonal():
             return diagonal(part)
+        case Functional(name=name):
+            return functional(name, part)
     return inverse(part)
 
 

@@ -55,7 +55,7 @@ def composite_decomposition_with_propagation(o: Operators) -> Sides:
 # ---- Newton-Euler --------------------------------------------------------------------------------------------------
 
 
-@identity(f"{RK} (7)-(12), (27)")
+@identity(f"{RK} (7)-(12), (23)")
 def newton_euler(o: Operators) -> Sides:
     """``H phi (M (phi* a + gravity) + b) = C``."""
     return o.H @ o.phi @ (o.M @ (o.phi.T @ o.a + o.gravity) + o.b), o.C

@@ -1,13 +1,17 @@
 """What the root W of the hinge inertia does at one joint: ``D = W W*``, W lower triangular with a positive diagonal.
 
+And what that of the link inertia does at one body, ``M = W_M W_M*``.
+
 Freedom by freedom, from the eliminations that made P: ``D = L d L*``, ``W = L sqrt(d)``. For joints with one freedom W
 is ``D^(1/2)``.
 """
 
 from __future__ import annotations
 
-from recursa.operators.steps import Eliminations, Freedoms
-from recursa.spatial.scalars import sqrt
+from recursa.dynamics.factorization import six_by_six
+from recursa.operators.steps import Eliminations, Freedoms, Six, rows_of, whole
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.scalars import Scalar, sqrt, where
 from recursa.spatial.vectors6 import Force, Motion
 
 
@@ -47,3 +51,47 @@ def root_solve_transposed(done: Eliminations, x: Freedoms) -> Freedoms:
         found.append(value * sqrt(inverse_d) - carried.dot(u) * inverse_d)
         carried = carried + column * found[-1]
     return tuple(reversed(found))
+
+
+# ---- the root of the link inertia ------------------------------------------------------------------------------------
+
+
+def _inertia_root(inertia: RigidInertia) -> list[list[Scalar]]:
+    """The rows of the lower Cholesky factor of a link inertia; a pivot of zero has a column of zeros."""
+    rows = rows_of(six_by_six(whole(inertia)))
+    root: list[list[Scalar]] = [[0.0] * 6 for _ in range(6)]
+    for k in range(6):
+        left = [rows[i][k] - sum((root[i][j] * root[k][j] for j in range(k)), start=0.0) for i in range(k, 6)]
+        positive = left[0] > 0.0
+        pivot = sqrt(where(positive, left[0], 1.0))
+        for i in range(k, 6):
+            root[i][k] = where(positive, left[i - k] / pivot, 0.0)
+    return root
+
+
+def inertia_root_times(inertia: RigidInertia, x: Six) -> Six:
+    """``W_M x``."""
+    root, entries = _inertia_root(inertia), x.components()
+    return Motion.of([sum((root[i][j] * entries[j] for j in range(i + 1)), start=0.0) for i in range(6)])
+
+
+def inertia_root_transposed(inertia: RigidInertia, x: Six) -> Six:
+    """``W_M* x``."""
+    root, entries = _inertia_root(inertia), x.components()
+    return Motion.of([sum((root[i][j] * entries[i] for i in range(j, 6)), start=0.0) for j in range(6)])
+
+
+def inertia_root_solve(inertia: RigidInertia, x: Six) -> Six:
+    """``inv(W_M) x``."""
+    root, found = _inertia_root(inertia), list[Scalar]()
+    for i, entry in enumerate(x.components()):
+        found.append((entry - sum((root[i][j] * y for j, y in enumerate(found)), start=0.0)) / root[i][i])
+    return Motion.of(found)
+
+
+def inertia_root_solve_transposed(inertia: RigidInertia, x: Six) -> Six:
+    """``inv(W_M*) x``."""
+    root, found = _inertia_root(inertia), list(x.components())
+    for i in reversed(range(6)):
+        found[i] = (found[i] - sum((root[j][i] * found[j] for j in range(i + 1, 6)), start=0.0)) / root[i][i]
+    return Motion.of(found)

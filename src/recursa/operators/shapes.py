@@ -50,6 +50,11 @@ FREE = ("joint", "link", "tip", "constraint")
 """Spaces that free vectors may be in."""
 
 
+def alike(space: Space) -> int:
+    """How many numbers in a row have a unit in common: wrenches and motions are three angular and three linear ones."""
+    return 3 if space.name in ("tip", "link") else 1
+
+
 class Shape(NamedTuple):
     """Rows and columns of an operator; a vector has one column."""
 

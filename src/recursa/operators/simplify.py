@@ -19,11 +19,13 @@ from recursa.operators.cost import Cost, cost
 from recursa.operators.expression import (
     Expression,
     Freedom,
+    Functional,
     Inverse,
     Leaf,
     all_parts_of,
 )
 from recursa.operators.filters import filter_of, filters_in, inner_inverse, low_rank_update
+from recursa.operators.functionals import logdet_by_parts, trace_by_parts
 from recursa.operators.inversion import has_inverse
 from recursa.operators.leaves import Operators
 from recursa.operators.rewriting import (
@@ -36,7 +38,7 @@ from recursa.operators.rewriting import (
     rewritings,
     table_of,
 )
-from recursa.operators.rules import Rule, row_of
+from recursa.operators.rules import RK, Rule, row_of
 
 _PATIENCE = 12  # expressions tried without finding a cheaper one
 _LIMIT = 400  # expressions tried at all
@@ -69,7 +71,7 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
     if model is None:  # numbers: nothing is known of them
         return (expression, []) if trace else expression
     o = Operators(model)
-    start = _opened(_by_table(_Node(expression, ())), o)
+    start = _opened(_by_parts(_by_table(_Node(expression, ())), o), o)
     expression = start.expression
     directions = tuple(sorted(_directions(expression), key=lambda x: x or ("", 0)))
     table = table_of(o, tuple(sorted(_links(expression))), directions, tuple(dict.fromkeys(filters_in(expression, o))))
@@ -138,6 +140,32 @@ def _by_table(node: _Node) -> _Node:
 def _row(leaf: Leaf) -> tuple[Leaf, tuple[Rule, Expression]] | None:
     row = row_of(leaf) if leaf.kind.value.by_table else None
     return None if row is None else (leaf, row)
+
+
+def _by_parts(node: _Node, o: Operators) -> _Node:
+    """Every trace and determinant by those of simpler matrices, as far as that goes."""
+    expression, steps = node
+    while (step := next(filter(None, (_part(x, o) for x in _functionals(expression))), None)) is not None:
+        expression, steps = replaced(expression, step.before, step.after), (*steps, step)
+    return _Node(expression, steps)
+
+
+def _part(found: Functional, o: Operators) -> Rewriting | None:
+    by_parts, name, equation = (
+        (trace_by_parts, "trace of the diagonal blocks", f"{RK} Identity 1 (28)")
+        if found.name == "trace"
+        else (logdet_by_parts, "determinant by factors", f"{RK} Identity 3 (43)")
+    )
+    after = by_parts(found.of, o)
+    return None if after is None or after == found else Rewriting(name, equation, found, after)
+
+
+def _functionals(expression: Expression) -> Iterator[Functional]:
+    """All traces and determinants in an expression."""
+    if isinstance(expression, Functional):
+        yield expression
+    for part in changeable_parts(expression):
+        yield from _functionals(part)
 
 
 def _opened(node: _Node, o: Operators) -> _Node:

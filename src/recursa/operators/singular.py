@@ -10,11 +10,12 @@ import numpy as np
 from recursa.errors import RecursaError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators.dense import dense
-from recursa.operators.expression import Expression, Inverse, Leaf, Transpose, known_shape, parts_of
+from recursa.operators.expression import Expression, Functional, Inverse, Leaf, Transpose, known_shape, parts_of
+from recursa.operators.matrices import RELATIVE_ZERO, rank_of
 from recursa.operators.symbols import Kind, Structure
 from recursa.sweeps.batching import Array, prepare
 
-_RELATIVE_ZERO, _NEARLY_ZERO = 1e-12, 1e-7  # of singular values: first what is surely singular is looked for
+_NEARLY_ZERO = 1e-7  # of singular values, where nothing is surely singular
 
 
 def has_inverses(expression: Expression) -> bool:
@@ -32,7 +33,7 @@ def require_inverses(expression: Expression, model: Model, result: Array, argume
     for row in lost[:1].tolist():
         state = {name: rows[row] for name, rows in batch.rows.items()}
         at = "" if not batch.shape else f", state {', '.join(map(str, np.unravel_index(row, batch.shape)))}"
-        for limit in (_RELATIVE_ZERO, _NEARLY_ZERO):
+        for limit in (RELATIVE_ZERO, _NEARLY_ZERO):
             for part in _inverses(expression):
                 complaint = _complaint(part.of, model, state, limit)
                 if complaint:
@@ -43,6 +44,8 @@ def _inverses(expression: Expression) -> Iterator[Inverse]:
     """The inner ones first."""
     for part in parts_of(expression):
         yield from _inverses(part)
+    if isinstance(expression, Functional) and expression.name == "logdet":
+        yield Inverse(expression.of)
     if isinstance(expression, Inverse) and not _is_hinge_or_constant(expression.of):
         yield expression
 
@@ -63,7 +66,7 @@ def _complaint(matrix: Expression, model: Model, state: Mapping[str, Array], lim
         return str(error)
     if space.name in ("joint", "link"):
         return _of_blocks(numbers, model, space.name, limit)
-    rank = _rank(numbers, limit)
+    rank = rank_of(numbers, limit)
     if rank == space.size:
         return ""
     if space.name == "constraint":
@@ -88,21 +91,11 @@ def _of_blocks(numbers: Array, model: Model, space: str, limit: float) -> str:
         size = 6 if space == "link" else joint.kind.nv
         block = numbers[start : start + size, start : start + size]
         start += size
-        rank = _rank(block, limit)
+        rank = rank_of(block, limit)
         if rank < size:
             name = f"link '{joint.child}'" if space == "link" else f"joint '{joint.name}'"
             return f"the block of {name} has rank {rank} of {size}"
     return ""
-
-
-def _rank(matrix: Array, limit: float) -> int:
-    """With rows and columns in units of their own."""
-    if not np.isfinite(matrix).all():
-        return 0
-    rows, columns = (np.sqrt(np.square(matrix).sum(axis=axis)) for axis in (1, 0))
-    scale = np.sqrt(np.outer(np.where(rows > 0.0, rows, 1.0), np.where(columns > 0.0, columns, 1.0)))
-    values = np.linalg.svd(matrix / scale, compute_uv=False)
-    return int((values > limit * values.max(initial=0.0)).sum())
 
 
 def _pick_offs(expression: Expression) -> Iterator[Leaf]:

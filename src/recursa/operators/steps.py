@@ -84,7 +84,7 @@ def hinge_inertia_times(joint: Joint, inertia: ArticulatedInertia, x: Freedoms) 
 
 def inertia_solve(inertia: RigidInertia | ArticulatedInertia, x: Six) -> Six:
     """``inv(M) x``, ``inv(R) x`` or ``inv(P) x``."""
-    return Motion.of(solve_positive(rows_of(six_by_six(whole(inertia))), x.components()))
+    return Motion.of(solve_positive(rows_of(six_by_six(whole(inertia))), x.components(), alike=3))
 
 
 def armature_solve(joint: Joint, x: Freedoms) -> Freedoms:
@@ -99,7 +99,7 @@ def compliance_times(of: ArticulatedInertia, x: Six) -> Six:
 
 def compliance_solve(of: ArticulatedInertia, x: Six) -> Six:
     """``inv(Upsilon) x``."""
-    return Motion.of(solve_positive(rows_of(compliance_entries(of)), x.components()))
+    return Motion.of(solve_positive(rows_of(compliance_entries(of)), x.components(), alike=3))
 
 
 def whole(inertia: RigidInertia | ArticulatedInertia) -> ArticulatedInertia:

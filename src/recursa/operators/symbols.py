@@ -200,6 +200,14 @@ class Kind(Enum):
         sides=FORCE_OF_MOTION, multiplications=24, steady=True,
         applied=_at(steps.inertia_times, "inertia"), inverted=_at(steps.inertia_solve, "inertia"),
     )  # fmt: skip
+    M_ROOT = Symbol(  # without sides: a triangular root depends on the axes
+        "W_M", "W_M", "W_M", "root of the link inertia", "W_M W_M* = M, lower triangular at each body",
+        "link", "link", _S.BLOCK_DIAGONAL, multiplications=21, steady=True,
+        applied=_at(root_steps.inertia_root_times, "inertia"),
+        transposed=_at(root_steps.inertia_root_transposed, "inertia"),
+        inverted=_at(root_steps.inertia_root_solve, "inertia"),
+        inverted_transposed=_at(root_steps.inertia_root_solve_transposed, "inertia"),
+    )  # fmt: skip
     R = Symbol(
         "R", "R", "R", "composite-body inertia", "R = M + E_φ R E_φ*, diagonal blocks", "link", "link", _INERTIA,
         sides=FORCE_OF_MOTION, multiplications=24, needs=(_COMPOSITE,),
@@ -312,8 +320,8 @@ class Kind(Enum):
         applied=_at(steps.velocity_cross, "{V}"), transposed=_at(steps.velocity_cross_transposed, "{V}"),
     )  # fmt: skip
     OMEGA = Symbol(  # without sides: it is rotation about the link origin
-        "Omega", "Ω̃", r"\tilde{\Omega}", "rotation operator", "both halves times the angular velocity",
-        "link", "link", _S.BLOCK_DIAGONAL | _S.SKEW, moving=True, also=("Ω",), multiplications=12, needs=(_VELOCITY,),
+        "Omega_tilde", "Ω̃", r"\tilde{\Omega}", "rotation operator", "both halves times the angular velocity",
+        "link", "link", _S.BLOCK_DIAGONAL | _S.SKEW, moving=True, multiplications=12, needs=(_VELOCITY,),
         applied=_at(steps.rotated, "{V}"),
     )  # fmt: skip
     N = Symbol(
@@ -365,9 +373,9 @@ SYMBOLS: dict[str, Kind] = {kind.value.code: kind for kind in Kind}
 """Every symbol by the way it is typed."""
 
 SHORT: dict[str, str] = {
-    "I": "I", "mass": "mass", "m": "m", "l": "l", "ℓ": "l", "ell": "l", "nu": "nu", "ν": "nu", "Phi": "Phi",
-    "Φ": "Phi", "Psi": "Psi", "Ψ": "Psi", "constraints": "constraints", "G_c": "constraints",
-    **dict.fromkeys(("epsilon", "eps", "varepsilon", "ε"), "epsilon"),
+    "I": "I", "mass": "mass", "m": "m", "l": "l", "ℓ": "l", "ell": "l", "Phi": "Phi", "Φ": "Phi", "Psi": "Psi",
+    "Ψ": "Psi", "constraints": "constraints", "G_c": "constraints",
+    **dict.fromkeys(("theta_dot", "thetadot", "θ̇"), "v"),
 }  # fmt: skip
 """Names for whole expressions, by the way they are typed."""
 
@@ -376,19 +384,17 @@ _ANGLES = "joint coordinates come with the call, the q of f(q, v, ...)"
 _RATES = "a rate is typed phi_dot, or d/dt(...) of a formula; joint speeds are v"
 ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("theta", "θ", "q"), _ANGLES),
-    **dict.fromkeys(("theta_dot", "thetadot", "θ̇", "q_dot", "qdot", "qd", "q̇", "beta", "β"), _SPEEDS),
+    **dict.fromkeys(("q_dot", "qdot", "qd", "q̇", "beta", "β"), _SPEEDS),
     **dict.fromkeys(("tau", "τ"), "joint torques are T; the articulation projection I - G H is tau_bar"),
-    **dict.fromkeys(
-        ("lambda", "λ"), "name it as a free vector, vectors={'lambda': 'link'}, or write what it stands for"
-    ),
     **dict.fromkeys(("hat", "T̂"), "bias torques are C, torques without them (T - C)"),
     **dict.fromkeys(("dot", "ddot"), _RATES),
+    "frac": "a fraction has numbers above and below; operators have inverses, inv(...)",
     "r": "the composite-body inertia is R",
     "g": "minus gravity, as an acceleration of every body, is typed gravity",
 }
 """Letters of the papers that have none here, and what to write."""
 
-WITH_BRACKETS = ("inv", "diag", "sqrt", "B", "J")
+WITH_BRACKETS = ("inv", "diag", "sqrt", "trace", "tr", "logdet", "B", "J")
 """Names that something in brackets follows."""
 
 TAKEN = {

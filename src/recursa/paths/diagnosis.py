@@ -17,11 +17,6 @@ from recursa.trajectories.bounds import Limits
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
-try:
-    from recursa._entry import beyond as native_beyond
-except ImportError:  # the optional extension was not built
-    native_beyond = None
-
 UNITS = {
     "effort": ("N m", "N"),
     "velocity": ("rad/s", "m/s"),
@@ -44,8 +39,6 @@ def require_positions(robot: Robot, along: Along, names: Sequence[str] = ("",)) 
     if _POSITIONS not in kept:
         kept[_POSITIONS] = robot.position_limits
     low, high = kept[_POSITIONS]
-    if native_beyond is not None and not native_beyond(along.q, low, high) > _OUTSIDE:
-        return
     beyond = np.maximum(low - along.q, along.q - high)
     if not (beyond > _OUTSIDE).any():
         return
@@ -65,7 +58,7 @@ def unreachable(
     robot: Robot, along: Along, limits: Limits, bounds: Array, sets: Array, i: int, name: str = ""
 ) -> PathError:
     """The error for the interval of a path at which the controllable set is empty, or none moves."""
-    rows = rows_of(along, limits, bounds)
+    rows = rows_of(along, limits, bounds, kept=True)
     low, high = rows.bounds[:, i]
     alone, _ = _least_excess(rows, i, (0.0, CAP), (0.0, CAP))
     given, row = _least_excess(rows, i, (low, high), sets[:, i + 1])

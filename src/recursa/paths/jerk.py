@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recursa.dynamics.losses import DAMPING, FRICTION, Losses
+from recursa.dynamics.losses import Losses
 from recursa.errors import ConvergenceError, PathError, StateError
 from recursa.paths.diagnosis import UNITS, require_positions
 from recursa.paths.grid import grid_of
@@ -32,6 +32,7 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories.bounds import Limits
 from recursa.trajectories.coordinates import States
 from recursa.trajectories.courses import Course
+from recursa.trajectories.drives import Drive
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -148,7 +149,9 @@ class _Spline:
         return tuple(vstack(level, format="csr") for level in levels)  # type: ignore[return-value]
 
 
-def smoothed(robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: tuple[float, float]) -> TimedTrajectory:
+def smoothed(
+    drive: Drive | None, robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: tuple[float, float]
+) -> TimedTrajectory:
     """The trajectory with limits of jerk."""
     slopes = np.abs(path._states(np.concatenate([path.places(), [path.start, path.end]]))[1])
     if not slopes.any():
@@ -158,12 +161,12 @@ def smoothed(robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: t
     warp = Warp([path.start, *path.stops, path.end], rests)
     over = warped(path, warp)
     grid = grid_of(robot, over, INTERVALS + 1, losses, finer=False)
-    along = Along.of(robot, [over], [grid], losses, bool(np.isfinite(limits.effort).any()))
+    along = Along.of(robot, [over], [grid], losses, drive)
     require_positions(robot, along)
     spline = _Spline(grid, np.arange(len(warp.ends), dtype=float))
     rates = warp(np.array([0.0, float(len(warp.ends) - 1)]))[1]
     given = [(speeds[k] / rates[k]) ** 2 if not rests[-k] else None for k in (0, 1)]
-    problem = _Problem(robot, over, along, losses, spline, limits, given)
+    problem = _Problem(robot, drive, over, along, losses, spline, limits, given)
     c = problem.solved_within()
     x, slope, bend = (matrix @ c for matrix in spline.at(np.zeros(1)))
     profile = Profile.of_parabolas(grid, x, slope, 0.5 * bend)
@@ -180,6 +183,7 @@ class _Problem:
     def __init__(
         self,
         robot: Robot,
+        drive: Drive | None,
         path: Path,
         along: Along,
         losses: Losses,
@@ -187,7 +191,7 @@ class _Problem:
         limits: Limits,
         given: list[float | None],
     ) -> None:
-        self.robot, self.path, self.losses = robot, path, losses
+        self.robot, self.drive, self.path, self.losses = robot, drive, path, losses
         self.along, self.spline, self.limits, self.given = along, spline, limits, given
         self.matrices = spline.at(THETA)
         self.values = self._terms(THETA)
@@ -219,13 +223,14 @@ class _Problem:
         before, after = (self.path._states(p + way * step[:, 0])[2] for way in (-0.5, 0.5))
         rest = np.zeros_like(V)
         found = {"V": V, "W": W, "Z": (after - before) / step, "a": rest, "b": rest, "c": rest, "d": rest}
-        if not np.isfinite(self.limits.effort).any():
+        if self.drive is None:
             return found
-        c = self.robot.inverse_dynamics(q, rest, rest)
-        found["a"] = self.robot.inverse_dynamics(q, rest, V) - c
-        found["b"] = self.robot.inverse_dynamics(q, V, W) - c
-        found["c"] = c + self.robot.joint_losses(V, losses="friction") if self.losses in FRICTION else c
-        found["d"] = self.robot.joint_losses(V, losses="damping") if self.losses in DAMPING else rest
+        c = self.drive.torques(q, rest, rest)
+        found["a"] = self.drive.torques(q, rest, V) - c
+        found["b"] = self.drive.torques(q, V, W) - c
+        friction, damping = self.drive.friction(q, V, self.losses), self.drive.damping(q, V, self.losses)
+        found["c"] = c if friction is None else c + friction
+        found["d"] = rest if damping is None else damping
         return found
 
     def _time(self, c: Array) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack, overload
@@ -11,9 +11,7 @@ import numpy as np
 
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import ConvergenceError, PathError, StateError
-from recursa.kernels.native import available
-from recursa.kernels.switch import Switch
-from recursa.paths import passes, passes_emit, rows_emit
+from recursa.paths import passes
 from recursa.paths.diagnosis import require_positions, unreachable
 from recursa.paths.grid import grid_of
 from recursa.paths.passes import CAP, Passed, Rows
@@ -25,6 +23,7 @@ from recursa.paths.timed import TimedTrajectory, Timing
 from recursa.sweeps.batching import Array
 from recursa.trajectories import inputs
 from recursa.trajectories.bounds import Bound, Limits
+from recursa.trajectories.drives import Drive
 from recursa.trajectories.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -50,6 +49,7 @@ class Options(TypedDict, total=False):
     effort: Bound | None
     jerk: Bound | None
     losses: Losses
+    actuated: Collection[str] | None
     start_speed: float
     end_speed: float
     points: int
@@ -68,6 +68,7 @@ def time_optimal(
     effort: Bound | None = None,
     jerk: Bound | None = None,
     losses: Losses = False,
+    actuated: Collection[str] | None = None,
     start_speed: float = 0.0,
     end_speed: float = 0.0,
     points: int = 401,
@@ -79,10 +80,12 @@ def time_optimal(
 
     - ``path``: a :class:`recursa.Path`, a :class:`recursa.Trajectory` (the way that it takes), or several of them; then
       a list of trajectories comes back.
-    - ``velocity``, ``effort``: limits in rad/s or m/s, N m or N; default: the robot's own. ``acceleration``,
-      ``jerk``: default none. Each one number, one per freedom (nv,), or some by the names of joints; inf for none.
+    - ``velocity``, ``acceleration``, ``jerk``, ``effort``: limits in rad/s or m/s, and so on, N m or N; default: the
+      robot's own. Each one number, one per freedom (nv,), or some by the names of joints; inf for none.
     - ``losses``: whether damping and friction of the joints count: False (default), True, "damping", "friction".
       A load in the hand is ``robot.with_payload(...)``.
+    - ``actuated``: names of the joints that have motors. A robot with constraints needs them where efforts are limited:
+      its constraints carry what they can, as in :meth:`Robot.actuator_torques`, and the path has to obey them.
     - ``start_speed``, ``end_speed``: ds/dt at the ends; default: at rest.
     - ``points``: places of the grid. The duration comes from above and nears the shortest like 1/points; the
       grid is made finer where cubics between its places would miss more than a little of a limit.
@@ -96,10 +99,10 @@ def time_optimal(
     >>> path = rc.Path([[0, 0, 0, -1.5, 0, 1.5, 0], [1, 0.5, 0, -1.0, 0, 2.0, 1], [1, 0, 0.5, -2.0, 0, 1.5, 0]])
     >>> motion = rc.time_optimal(arm, path)
     >>> round(motion.duration, 3)
-    0.952
+    0.944
     >>> motion.check(arm)                                   # within all limits
     >>> [(held.joint, held.quantity) for held in motion.timing.active][:3]
-    [('joint1', 'effort'), ('joint7', 'velocity'), ('joint1', 'velocity')]
+    [('joint1', 'effort'), ('joint1', 'velocity'), ('joint2', 'effort')]
     """
     given: Sequence[Way] = [path] if isinstance(path, Path | Trajectory) else path
     if not isinstance(given, Sequence):
@@ -111,12 +114,13 @@ def time_optimal(
     if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 3:
         raise StateError(f"points = {points!r}: a whole number, at least 3")
     chosen = known_losses(losses)
+    drive = Drive(robot, actuated) if np.isfinite(limits.effort).any() else None
     if limits.has_jerk:
         from recursa.paths.jerk import smoothed
 
-        found = [smoothed(robot, way, limits, chosen, speeds) for way in ways]
+        found = [smoothed(drive, robot, way, limits, chosen, speeds) for way in ways]
     else:
-        task = _Task(robot, limits, chosen, speeds)
+        task = _Task(robot, limits, chosen, speeds, drive)
         names = [""] if len(ways) == 1 else [f"path {k} of {len(ways)}: " for k in range(len(ways))]
         at_once = max(1, _AT_ONCE // int(points))
         found = [
@@ -149,6 +153,7 @@ class _Task(NamedTuple):
     limits: Limits
     losses: Losses
     speeds: tuple[float, float]
+    drive: Drive | None  # none where efforts are not limited
 
     def along(
         self,
@@ -158,7 +163,7 @@ class _Task(NamedTuple):
         room: Room | None = None,
     ) -> tuple[Along, Array]:
         """The robot along paths, friction at stops made safe; and bounds of x (2, N + P)."""
-        along = Along.of(self.robot, paths, grids, self.losses, len(self.limits.chosen[0]) > 0, room)
+        along = Along.of(self.robot, paths, grids, self.losses, self.drive, room)
         if bounds is None:
             bounds = _bounds(along, paths, self.speeds)
         if along.friction is not None:
@@ -326,13 +331,6 @@ def _settled(task: _Task, batch: _Batch, paths: Sequence[Path], names: Sequence[
 
 
 def run(along: Along, limits: Limits, bounds: Array) -> tuple[Rows, Passed]:
-    """Rows and both passes: native, or interpreted where plans are."""
-    if Switch.on and available():
-        padding = passes_emit.padding()
-        if along.margin is None:
-            rows = rows_emit.rows_of(along, limits, bounds, padding)
-        else:
-            rows = rows_of(along, limits, bounds, padding=padding)
-        return rows, passes_emit.run(rows, along.counts)
+    """Rows and both passes; the rows are valid until the next call in the same thread."""
     rows = rows_of(along, limits, bounds)
     return rows, passes.run(rows, along.counts)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.errors import StateError, unknown_name
+from recursa.errors import LimitWarning, StateError, unknown_name
+from recursa.evaluation.hints import user_level
 from recursa.sweeps.batching import Array
 from recursa.trajectories import csv_files, curves, inputs
 from recursa.trajectories.coordinates import States
@@ -19,21 +21,31 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 Kind = Literal["spline", "lines"]
+Ends = Literal["natural", "not-a-knot", "periodic"]
 _KINDS = ("spline", "lines")
+_ENDS = ("natural", "not-a-knot", "periodic")
 _SAME = 1e-9  # points nearer to each other than this part of the way are the same
+_STILL = 1e-6  # of the way: a joint whose points differ by less stands still, but for rounding
+_BEYOND = 0.1  # of the range of the points: a path that leaves it by more is worth a warning
+_LOOKS = 16  # places between two points at which that is judged
 
 
 class Path:
     """A way through configurations: :meth:`sample` gives q (..., nq), dq/ds and d2q/ds2 (..., nv) at places s.
 
     - ``points`` (m, nq): what it goes through. With ``robot=`` joints of any kind.
-    - ``kind``: "spline" (default), a cubic spline with continuous curvature; or "lines", straight from point to point.
+    - ``kind``: "spline" (default), a cubic spline with continuous curvature and centripetal parameters: between points
+      s grows by the square root of their distance (Lee, Computer-Aided Design 21, 1989), which keeps the path close to
+      its points where they are unevenly spaced. Or "lines", straight from point to point.
+    - ``ends``: of splines, "natural" (default): no curvature at the ends; "not-a-knot": the first two pieces are one
+      cubic, and so are the last two; "periodic": the path ends as it starts, in the same point.
     - ``blend``: of lines, how far before and after a point the path leaves them to go round the corner, in the unit of
       s and at most half of the way to the next point; curvature stays continuous. 0: through the point itself, where
       every motion has to stop.
 
-    s is the length of the steps between the points, ``|q(i + 1) - q(i)|`` in rad and m, all freedoms alike. Its choice
-    does not matter for a timing: that is found along the geometry.
+    s runs from 0 to the sum of the distances of the points, ``|q(i + 1) - q(i)|`` in rad and m, all freedoms alike.
+    Where a spline leaves the range of its points by more than a tenth of it, a :class:`recursa.LimitWarning` names the
+    joint and the place: add points there, or use lines with a ``blend``.
 
     :func:`recursa.time_optimal` makes the fastest :class:`recursa.Trajectory` of it that a robot can do. Straight lines
     and arcs of a tool are :func:`recursa.tool_path`.
@@ -47,10 +59,20 @@ class Path:
     """
 
     def __init__(
-        self, points: ArrayLike, *, kind: Kind = "spline", blend: float = 0.0, robot: Robot | None = None
+        self,
+        points: ArrayLike,
+        *,
+        kind: Kind = "spline",
+        ends: Ends | None = None,
+        blend: float = 0.0,
+        robot: Robot | None = None,
     ) -> None:
         if kind not in _KINDS:
             raise unknown_name("kind of path", kind, _KINDS)
+        if ends is not None and kind != "spline":
+            raise StateError(f"ends='{ends}' is for kind='spline'; lines end in their last point")
+        if ends is not None and ends not in _ENDS:
+            raise unknown_name("kind of ends", ends, _ENDS)
         q = inputs.coordinates("points", points, robot, rows=True)
         if len(q) < 2:
             raise StateError(f"a path needs at least two points, not {len(q)}")
@@ -59,12 +81,15 @@ class Path:
         near = np.flatnonzero(steps <= _SAME * s[-1])
         if len(near):
             raise StateError(f"points {near[0]} and {near[0] + 1} are the same; leave one of them out")
+        if kind == "spline":
+            s = s[-1] * np.concatenate([[0.0], np.cumsum(np.sqrt(steps))]) / np.sqrt(steps).sum()
         x, s = points_in(q, s, robot)
         distance = inputs.number("blend", blend)
         if distance < 0.0 or (distance > 0.0 and kind != "lines"):
             raise StateError(f"blend = {distance:g}: a distance of at least 0, for kind='lines'")
         if kind == "spline":
-            self._set(through(robot, spline_of(s, x, "cubic", "not-a-knot")), robot, ())
+            self._set(through(robot, spline_of(s, x, "cubic", ends or "natural")), robot, ())
+            self._warn_of_detours(x)
             return
         corners = s[1:-1] if distance == 0.0 else ()
         self._set(through(robot, rounded(s, x, distance)), robot, corners)
@@ -77,6 +102,27 @@ class Path:
         self.names = None if robot is None else csv_files.names_of(robot)[0]
         self.stops = tuple(float(s) for s in stops)
         self.nq = self.sample(self.breaks[:1])[0].shape[1]
+
+    def _warn_of_detours(self, points: Array) -> None:
+        """Where a coordinate leaves the range of its points. Quaternions have none."""
+        steps = np.linspace(0.0, 1.0, _LOOKS, endpoint=False)
+        s = np.append((self.breaks[:-1, None] + np.diff(self.breaks)[:, None] * steps).ravel(), self.breaks[-1])
+        q = self.sample(s)[0]
+        low, high = points.min(axis=0), points.max(axis=0)
+        beyond = np.maximum(low - q, q - high) / np.maximum(high - low, _STILL * self.length)
+        if self.robot is not None:
+            for start in self.robot.model.quaternions:
+                beyond[:, start : start + 4] = 0.0
+        at, entry = np.unravel_index(np.argmax(beyond), beyond.shape)
+        if beyond[at, entry] > _BEYOND:
+            name = f"coordinate {entry}" if self.names is None else f"'{self.names[entry]}'"
+            warnings.warn(
+                f"the path takes {name} to {q[at, entry]:.4g} at s = {s[at]:.4g}; its points are from "
+                f"{low[entry]:.4g} to {high[entry]:.4g}, and it leaves that range by {beyond[at, entry]:.0%} of it. "
+                'Add points there, or use kind="lines" with blend=, which stays between the points',
+                LimitWarning,
+                stacklevel=user_level(),
+            )
 
     @classmethod
     def of(cls, trajectory: Trajectory) -> Path:

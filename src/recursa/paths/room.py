@@ -54,3 +54,21 @@ def borrowed() -> Iterator[Room]:
     finally:
         if room._wanted <= _LARGEST:
             _FREE.rooms.append(room)
+
+
+class _Scratch(threading.local):
+    def __init__(self) -> None:
+        self.arrays: dict[str, Array] = {}
+
+
+_SCRATCH = _Scratch()
+
+
+def scratch(name: str, size: int) -> Array:
+    """An array of ``size`` numbers that this thread gets again at the next call with the same name."""
+    array = _SCRATCH.arrays.get(name)
+    if array is None or len(array) < size:
+        array = np.empty(size)
+        if size <= _LARGEST:
+            _SCRATCH.arrays[name] = array
+    return array[:size]

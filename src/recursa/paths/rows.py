@@ -25,22 +25,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from recursa.dynamics.losses import DAMPING, FRICTION, Losses
-from recursa.kernels.switch import Switch
+from recursa.dynamics.losses import Losses
+from recursa.kernels.extension import extension
 from recursa.paths.passes import Rows
-from recursa.paths.room import Room
+from recursa.paths.room import Room, scratch
 from recursa.sweeps.batching import Array
 from recursa.trajectories.bounds import Limits
 from recursa.trajectories.curves import Pieces
+from recursa.trajectories.drives import Drive
 
 if TYPE_CHECKING:
     from recursa.paths.path import Path
     from recursa.robot import Robot
-
-try:
-    from recursa._entry import missed as native_missed
-except ImportError:  # the optional extension was not built
-    native_missed = None
 
 NODES = 4
 THETA = np.array([0.5 - 0.5 * math.cos(math.pi * (2 * k + 1) / (2 * NODES)) for k in range(NODES)])
@@ -54,8 +50,9 @@ def bernstein(theta: Array) -> Array:
 
 
 TO_BERNSTEIN = np.linalg.inv(bernstein(THETA))
+_NONE = np.empty(0)
 MIDDLE = bernstein(np.array([0.5]))[0] @ TO_BERNSTEIN
-_NODES_OF_NATIVE = np.stack([THETA, MIDDLE])
+_NODES_AND_MIDDLE = np.stack([THETA, MIDDLE])
 _STEEP = 0.05  # part of the larger x at the ends of an interval below which the root of x is no polynomial
 
 
@@ -99,7 +96,7 @@ class Along:
         paths: Sequence[Path],
         grids: Sequence[Array],
         losses: Losses,
-        effort: bool,
+        drive: Drive | None,
         room: Room | None = None,
     ) -> Along:
         """Two derivatives of the paths and, where efforts have limits, three inverse dynamics.
@@ -109,7 +106,7 @@ class Along:
         empty = np.empty if room is None else room.empty
         counts = np.array([len(grid) - 1 for grid in grids], np.int64)
         shape = NODES + 1, int(counts.sum())
-        torques = 3 if effort else 1  # the last of each is the path itself
+        torques = 3 if drive is not None else 1  # the last of each is the path itself
         q, speeds, rates = (empty((torques, *shape, n)) for n in (robot.nq, robot.nv, robot.nv))
         tips = np.empty((len(paths), 2, robot.nv))
         first = 0
@@ -126,21 +123,20 @@ class Along:
         V, W = speeds[-1], rates[-1]
         grid = grids[0] if len(grids) == 1 else np.concatenate(grids)
         none = np.zeros(shape[1])
-        if not effort:
+        if drive is None:
             still = np.zeros_like(V)
             return cls(counts, grid, q[-1], V, W, still, still, still, tips, None, none)
         q[:2], speeds[:2], rates[0], rates[1] = q[2], 0.0, 0.0, V
         found = empty((3 * shape[0] * shape[1], robot.nv))
         flat = -1, robot.nv
-        robot.inverse_dynamics(q.reshape(-1, robot.nq), speeds.reshape(flat), rates.reshape(flat), out=found)
+        drive.torques(q.reshape(-1, robot.nq), speeds.reshape(flat), rates.reshape(flat), out=found)
         found = found.reshape(3, *V.shape)
-        friction = d = None
-        if losses in FRICTION:
-            friction = robot.joint_losses(V.reshape(flat), losses="friction").reshape(V.shape)
+        at = q[-1].reshape(-1, robot.nq), V.reshape(flat)
+        friction, d = drive.friction(*at, losses), drive.damping(*at, losses)
+        if friction is not None:
+            friction = friction.reshape(V.shape)
             found += friction
-        if losses in DAMPING:
-            d = robot.joint_losses(V.reshape(flat), losses="damping").reshape(V.shape)
-            d = d if d.any() else None
+        d = d.reshape(V.shape) if d is not None and d.any() else None
         return cls(counts, grid, q[-1], V, W, found[0], found[1], found[2], tips, d, none, friction)
 
     @cached_property
@@ -247,33 +243,11 @@ def missed(along: Along, limits: Limits, x: Array) -> Array:
     the truth from the path and inverse dynamics at the middle.
     """
     own = along if along.undamped is None else along.undamped
-    if Switch.on and native_missed is not None:
-        off = np.empty(len(along.counts))
-        native_missed(along.counts, x, along.h, _NODES_OF_NATIVE, limits.table, own.V, own.W, own.held, own.pushed,
-                      own.moving, off)  # fmt: skip
-        return off
-    return missed_clearly(own, limits, x)
-
-
-def missed_clearly(along: Along, limits: Limits, x: Array) -> Array:
-    """The same by NumPy: differences of cubic and truth are sums over the four places and the middle."""
-    before, after = x[along.starts], x[along.starts + 1]
-    u, middle = (after - before) / (2.0 * along.h), 0.5 * (before + after)
-    by_u = np.concatenate([MIDDLE[:, None] * u, -u[None]])
-    by_x = np.concatenate([MIDDLE[:, None] * (before + THETA[:, None] * (after - before)), -middle[None]])
-    rest = np.append(MIDDLE, -1.0)[:, None] - by_u - by_x
-    off = [
-        np.abs(_summed(by_x, along.V * along.V)) / limits.velocity**2,
-        np.abs(_summed(by_u, along.V) + _summed(by_x, along.W)) / limits.acceleration,
-        np.abs(_summed(rest, along.held) + _summed(by_u, along.pushed) + _summed(by_x, along.moving)) / limits.effort,
-    ]
-    worst = np.max(off, axis=(0, 2))
-    return np.array([worst[along.intervals(path)].max() for path in range(len(along.counts))])
-
-
-def _summed(weights: Array, values: Array) -> Array:
-    """Over the places: (NODES + 1, N) and (NODES + 1, N, nv) to (N, nv)."""
-    return np.einsum("kn,knj->nj", weights, values)
+    off = np.empty(len(along.counts))
+    extension("the timing of paths").missed(
+        along.counts, x, along.h, _NODES_AND_MIDDLE, limits.table, own.V, own.W, own.held, own.pushed, own.moving, off
+    )
+    return off
 
 
 def kinds(limits: Limits) -> list[Kind]:
@@ -287,38 +261,17 @@ def kinds(limits: Limits) -> list[Kind]:
     return found + [Kind("velocity", int(j), 0) for j in np.flatnonzero(np.isfinite(limits.velocity))]
 
 
-def rows_of(along: Along, limits: Limits, bounds: Array, chosen: slice | Array = slice(None), padding: int = 1) -> Rows:
-    """Every limit as rows, each divided by its limit, of all intervals or of those chosen.
+def rows_of(along: Along, limits: Limits, bounds: Array, *, kept: bool = False) -> Rows:
+    """Every limit as rows of every interval, each divided by its limit.
 
-    This is the clear form; :mod:`recursa.paths.rows_emit` is the same in native code.
+    Unless they are ``kept``, the rows are valid until the next call in the same thread: fresh memory would cost more
+    than what is written to it.
     """
-    h = along.h[chosen]
-    count = len(h)
-    held, pushed, moving, V, W = (
-        part[:NODES, chosen] for part in (along.held, along.pushed, along.moving, along.V, along.W)
+    sizes = np.array([len(joints) for joints in limits.chosen], np.int64)
+    shape = 3, len(along.h), NODES * int(2 * sizes[:2].sum() + sizes[2])
+    A, B, C = np.empty(shape) if kept else scratch("rows", math.prod(shape)).reshape(shape)
+    states = along.V, along.W, along.held, along.pushed, along.moving, _NONE if along.margin is None else along.margin
+    extension("the timing of paths").limit_rows(
+        sizes, *limits.in_rows, along.h, along.spare, TO_BERNSTEIN, THETA, *map(np.ascontiguousarray, states), A, B, C
     )
-    E, L, S = limits.chosen
-    efforts, both = len(E), len(E) + len(L)
-    columns = 2 * both + len(S)
-    nodal = np.zeros((NODES, 3, count, both + len(S)))
-    if efforts:  # tau = a u + b x + c
-        c = held[..., E] / limits.effort[E]
-        nodal[:, 0, :, :efforts] = pushed[..., E] / limits.effort[E] - c
-        nodal[:, 1, :, :efforts] = moving[..., E] / limits.effort[E] - c
-        nodal[:, 2, :, :efforts] = c
-    nodal[:, 0, :, efforts:both] = V[..., L] / limits.acceleration[L]
-    nodal[:, 1, :, efforts:both] = W[..., L] / limits.acceleration[L]
-    nodal[:, 1, :, both:] = np.square(V[..., S] / limits.velocity[S])
-    nodal[:, 0] += nodal[:, 1] * (2.0 * THETA[:, None] * h)[..., None]  # x(theta) = x + 2 h theta u
-    found = (TO_BERNSTEIN @ nodal.reshape(NODES, -1)).reshape(nodal.shape)
-    rows = np.zeros((3, count, -(-columns * NODES // padding) * padding))
-    view = rows[..., : columns * NODES].reshape(3, count, columns, NODES)
-    view[:, :, :both] = found[..., :both].transpose(1, 2, 3, 0)
-    view[:, :, both : 2 * both] = -view[:, :, :both]
-    view[:, :, 2 * both :] = found[..., both:].transpose(1, 2, 3, 0)
-    rows[2] -= 1.0 - along.spare[chosen, None]
-    if along.margin is not None and efforts:
-        largest = (along.margin[:NODES, chosen][..., E] / limits.effort[E]).max(axis=0)[..., None]
-        view[2, :, :efforts] += largest
-        view[2, :, both : both + efforts] += largest
-    return Rows(rows[0], rows[1], rows[2], 2.0 * h, bounds)
+    return Rows(A, B, C, 2.0 * along.h, bounds)

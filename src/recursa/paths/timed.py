@@ -90,7 +90,7 @@ class Timing:
 
     @cached_property
     def _rows(self) -> Rows:
-        return rows_of(self._along, self.limits, self._bounds)
+        return rows_of(self._along, self.limits, self._bounds, kept=True)
 
     @cached_property
     def maximum_speeds(self) -> Array:
@@ -101,11 +101,11 @@ class Timing:
         for side, weights in enumerate(ends):
             A, B, C = (part.reshape(len(part), -1, NODES) @ weights for part in rows[:3])
             A = A - side * rows.doubled[:, None] * B  # rows in u and x at this end
-            for i in range(len(A)):
-                here = Rows(A[i : i + 1], B[i : i + 1], C[i : i + 1], rows.doubled[i : i + 1], _FREE)
-                lines = passes.Lines(here, 0)
-                most = lines.farthest(lines.most, lines.least, (-passes.BIG, passes.BIG))
-                curve[i + side] = min(curve[i + side], 0.0 if most is None else most)
+            alone = np.ones(len(A), np.int64)  # every interval as a path of its own, after which anything may come
+            bounds = np.tile([[0.0, -passes.BIG], [CAP, passes.BIG]], len(A))
+            most = passes.run(Rows(A, B, C, rows.doubled, bounds), alone).sets[1, ::2]
+            places = slice(side, side + len(A))
+            curve[places] = np.minimum(curve[places], np.where(np.isnan(most), 0.0, most))
         speeds = np.sqrt(np.where(curve >= 0.5 * CAP, np.inf, curve))
         return np.interp(self.places, grid, speeds)
 
@@ -172,9 +172,6 @@ class Timing:
     def __str__(self) -> str:
         lines = [f"{self.times[-1]:.6g} s along the path, s from {self.places[0]:g} to {self.places[-1]:g}"]
         return "\n".join([*lines, *(f"  {held}" for held in self.active)])
-
-
-_FREE = np.array([[0.0, 0.0], [CAP, CAP]])
 
 
 class TimedTrajectory(Trajectory):

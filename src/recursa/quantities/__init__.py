@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from recursa.quantities.quantity import Cheaper, Composed, Names, Quantity, Recipe, Subject, find, quantities, quantity
+from recursa.quantities.quantity import (
+    Cheaper,
+    Composed,
+    Names,
+    Quantity,
+    Recipe,
+    Refusal,
+    Subject,
+    find,
+    quantities,
+    quantity,
+)
 
-__all__ = ["Cheaper", "Composed", "Names", "Quantity", "Recipe", "Subject", "find", "quantities", "quantity"]
+__all__ = ["Cheaper", "Composed", "Names", "Quantity", "Recipe", "Refusal", "Subject", "find", "quantities", "quantity"]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, signature
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from recursa.errors import RecursaError, unknown_name
 from recursa.kernels.loop import Looped
@@ -22,12 +22,21 @@ from recursa.model.moving import MayMove
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
-from recursa.sweeps.inputs import InputKind, kind_of_input
+from recursa.sweeps.inputs import InputKind, find_kind_of_input, kind_of_input
 from recursa.sweeps.plan import Plan
 
 Gather = Callable[[Values], Iterable[Scalar]]
 Form = Literal["straight", "loop"]
 Names = frozenset[str]  # the optional arrays that are
+
+
+class Refusal(NamedTuple):
+    """A quantity that would answer for the open tree: robots with constraints are told what to use ``instead``."""
+
+    instead: str
+
+
+OnConstraints = Literal["tree", "obeys"] | Refusal
 
 
 class Subject:
@@ -117,8 +126,9 @@ class Quantity:
     - ``reads``: where plans know an array by another name; ``words``: what the numbers of such an array are.
     - ``fixed``: options that are not for callers to choose.
     - ``exported``: whether C can have it.
-    - ``of_trees``: whether it is about motion that constraints would change, and that it does not know: robots with
-      constraints are refused.
+    - ``on_constraints``: what a robot with constraints gets. "tree" is an answer that constraints do not change by
+      definition, in the coordinates of the tree (the mass matrix, poses, energies). "obeys" is an answer that obeys the
+      constraints. A :class:`Refusal` is an error that names what to call instead.
     - ``of_joints``: whether it is about joints alone, wherever link frames are: the tables of the papers count such.
 
     >>> from recursa.dynamics.inverse import GRAVITY_FORCES
@@ -136,7 +146,7 @@ class Quantity:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     exported: bool = True
     of_joints: bool = False
-    of_trees: bool = False
+    on_constraints: OnConstraints = "tree"
 
     def __post_init__(self) -> None:
         known = _REGISTRY.setdefault(self.name, self)
@@ -159,6 +169,16 @@ class Quantity:
     def arrays(self) -> tuple[str, ...]:
         """All that it takes, what must be given first."""
         return (*self.inputs, *self.optional)
+
+    @cached_property
+    def coordinates(self) -> tuple[str, ...]:
+        """The arrays that are configurations of the robot.
+
+        >>> quantity("interpolate").coordinates
+        ('q0', 'q1')
+        """
+        kinds = {name: find_kind_of_input(self.reads.get(name, name)) for name in self.arrays}
+        return tuple(name for name, kind in kinds.items() if name == "q0" or (kind is not None and kind.coordinates))
 
     @cached_property
     def options(self) -> dict[str, Parameter]:

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg.lapack import dsyev
 
 from recursa.dynamics.kinematics import Frame, frame_function
+from recursa.dynamics.lacking import refuse_constraints
 from recursa.errors import ShapeError, StateError
+from recursa.quantities import refusals
 from recursa.reach.given import poses as checked_poses
 from recursa.reach.quadratic_program import solve, solve_with_rows, solver
 from recursa.reach.speed_limits import Bounds, SpeedLimits
@@ -129,6 +131,7 @@ class DifferentialIK:
         joints: Sequence[str] | None = None,
         frame: Frame = "body",
     ) -> None:
+        refuse_constraints(robot.model, "rc.DifferentialIK", refusals.REACH)
         self._solve = solver()
         self.robot, self.frame = robot, frame
         frame_function(frame)

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from recursa.constraints.assembling import nearest
 from recursa.errors import StateError, unknown_name
+from recursa.evaluation.hints import coordinates_of
+from recursa.evaluation.unit_hints import warn_of_millimetres
 from recursa.kernels.switch import Switch
 from recursa.model.model import Model
 from recursa.reach.closures import Closure, Relation, closures
@@ -23,7 +25,7 @@ from recursa.reach.ranges import Ranges, joints_named
 from recursa.reach.search import PlainSearch, settings
 from recursa.reach.starts import SPREAD, apart, around, starts
 from recursa.reach.tasks import Task
-from recursa.sweeps.batching import Array, as_array, fitting
+from recursa.sweeps.batching import Array, fitting
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -102,6 +104,8 @@ def inverse_kinematics(
     asked = prepared.asked(robot, goals, q0, posture)
     pair, attempts = _tolerances(tolerance), _attempts(restarts)
     q, errors, held, told = prepared.run(asked, pair, attempts, q0 is not None or posture is not None)
+    if not told[:, 0].all():
+        _warn_of_lengths(robot, goals, prepared.angles, errors[told[:, 0] == 0])
     angles, open_by = prepared.angles, errors[:, :0]
     if len(angles) > len(goals):  # constraints come last
         angles = angles[: len(goals)]
@@ -151,6 +155,21 @@ def _goals(given: Any) -> tuple[Goal, ...]:
                 f"not {one!r}"
             )
     return goals
+
+
+def _warn_of_lengths(
+    robot: Robot, goals: tuple[Goal, ...], angles: tuple[tuple[bool, ...], ...], errors: Array
+) -> None:
+    """Hint at millimetres where a goal that was not reached is far outside all that the robot reaches."""
+    at = 0
+    for goal, turning in zip(goals, angles, strict=False):  # constraints come last, and are no goals
+        lengths = errors[:, at : at + len(turning)][:, ~np.array(turning)]
+        at += len(turning)
+        farthest = float(np.linalg.norm(lengths, axis=1).max(initial=0.0))
+        link = getattr(goal, "link", None)
+        warn_of_millimetres(
+            robot.model, farthest, f"what link '{link}' is to reach" if link else "what is to be reached"
+        )
 
 
 def _as_six(errors: Array, task: str) -> Array:
@@ -233,12 +252,12 @@ class Prepared:
     def asked(self, robot: Robot, goals: tuple[Goal, ...], q0: ArrayLike | None, posture: ArrayLike | None) -> Asked:
         """Rows of numbers from what was handed in."""
         given: dict[str, Array] = {}
-        home = liked = None
+        home, liked, said = None, None, robot.evaluator.kept
         if posture is not None:
-            given["posture"] = home = liked = as_array(robot.model, "posture", posture, coordinates=True)
+            given["posture"] = home = liked = coordinates_of(robot.model, "posture", posture, said)
             require_finite(posture=liked)
         if q0 is not None:
-            given["q0"] = home = as_array(robot.model, "q0", q0, coordinates=True)
+            given["q0"] = home = coordinates_of(robot.model, "q0", q0, said)
             require_finite(q0=home)
         every = [goal.numbers() for goal in goals]
         if len(goals) == 1 and not given and every[0].ndim == 1:  # the everyday case, quickly

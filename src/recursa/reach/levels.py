@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from recursa.spatial.scalars import Scalar, sqrt, where
+from recursa.spatial.small_systems import exchanged, largest_first
 
 LEAST_DAMPING = 1e-11  # rad^2, m^2: what keeps a singular Jacobian from an infinite step
 SMALLEST_ROW = 1e-18  # the square of a row, in the same units, that counts as no row when null spaces are taken
@@ -154,12 +155,18 @@ def _solution(lower: list[list[Scalar]], right: Sequence[Scalar]) -> list[Scalar
 
 
 def _basis(rows: Sequence[list[Scalar]]) -> list[list[Scalar]]:
-    """Unit vectors that span the rows (Gram and Schmidt, one after the other); nothing of what says nothing new."""
+    """Unit vectors that span the rows (Gram and Schmidt, the largest remaining row first); nothing of what says nothing
+    new."""
     basis: list[list[Scalar]] = []
-    for row in rows:
-        left = _without(row, basis)
-        size = 1.0 / sqrt(square(left) + SMALLEST_ROW)
-        basis.append([x * size for x in left])
+    left = [list(row) for row in rows]
+    while left:
+        flags = largest_first([square(row) for row in left])
+        left = [
+            list(row) for row in zip(*(exchanged(flags, column) for column in zip(*left, strict=True)), strict=True)
+        ]
+        size = 1.0 / sqrt(square(left[0]) + SMALLEST_ROW)
+        basis.append([x * size for x in left[0]])
+        left = [_without(row, basis[-1:]) for row in left[1:]]
     return basis
 
 

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.lacking import refuse_constraints
 from recursa.dynamics.manipulability import task_rows
 from recursa.errors import ModelError, StateError
+from recursa.evaluation.hints import coordinates_of
 from recursa.facade.manipulability import Task
 from recursa.model.model import Joint, Model
 from recursa.plotting.workspace import draw_workspace
+from recursa.quantities import refusals
 from recursa.reach.given import require_finite
 from recursa.reach.speed_limits import position_ranges
-from recursa.sweeps.batching import Array, as_array
+from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -131,13 +134,14 @@ def workspace(
     0.55 (2000, 3)
     """
     model = robot.model
+    refuse_constraints(model, "rc.workspace", refusals.ASSEMBLY)
     path = [model.joints[k] for k in model.support(model.links[model.link_index(link)].body)]
     task_rows(task)
     if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 1:
         raise StateError(f"samples must be a whole number from 1 on, not {samples!r}")
     if not path:
         raise ModelError(f"link '{link}' is fixed to the world: no joint moves it")
-    home = np.asarray(robot.neutral() if q0 is None else as_array(model, "q0", q0, coordinates=True), float)
+    home = np.asarray(robot.neutral() if q0 is None else coordinates_of(model, "q0", q0, robot.evaluator.kept), float)
     if home.shape != (model.nq,):
         raise StateError(f"q0 has shape {home.shape}, expected ({model.nq},): one configuration")
     require_finite(q0=home)
@@ -172,7 +176,7 @@ def _spread(model: Model, path: list[Joint], home: Array, samples: int, seed: in
         start += count
         at, v = joint.q_start, joint.v_start
         if count == 3:
-            q[:, at : at + 4] = _turns(mine)
+            q[:, at : at + 4] = even_rotations(mine)
             continue
         low, high = lowest[v], highest[v]
         if not (np.isfinite(low) and np.isfinite(high)):
@@ -197,7 +201,7 @@ def low_discrepancy(count: int, dimensions: int, seed: int = 0) -> Array:
     return np.asarray((shift + np.arange(1, count + 1)[:, None] * alpha) % 1.0)
 
 
-def _turns(shares: Array) -> Array:
+def even_rotations(shares: Array) -> Array:
     """Unit quaternions (x, y, z, w) spread evenly over all rotations (Shoemake, Graphics Gems III, 1992)."""
     a, b = np.sqrt(1.0 - shares[:, 0]), np.sqrt(shares[:, 0])
     x, y = 2.0 * np.pi * shares[:, 1], 2.0 * np.pi * shares[:, 2]

@@ -44,11 +44,14 @@ _NUMBERS = ("duration", "rtol", "atol", "step")
 
 
 def options_again(stored: Mapping[str, Any], times: Array | None) -> Options:
-    """Options from a file, which anyone may have written; those that this version does not know are passed over.
+    """Options from a file, which anyone may have written.
 
     With what is no option a run would not end, or mean something else: that is a :class:`ResultFileError`.
     """
-    known = {name: value for name, value in stored.items() if name in Options.__dataclass_fields__ and name != "times"}
+    known = {name: value for name, value in stored.items() if name != "times"}
+    wrong = known.keys() ^ (Options.__dataclass_fields__.keys() - {"times"})
+    if wrong:
+        raise ResultFileError(f"its options are not those of a run: {min(wrong)[:40]!r}")
     for name, value in known.items():
         if not _possible(name, value):
             raise ResultFileError(f"its option {name} is {str(value)[:40]!r}")

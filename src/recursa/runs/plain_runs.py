@@ -46,7 +46,6 @@ def as_plain(run: Run) -> dict[str, Any]:
     arrays["events/q"] = np.array([event.q for event in run.events], dtype=float).reshape(rows, model.nq)
     arrays["events/v"] = np.array([event.v for event in run.events], dtype=float).reshape(rows, model.nv)
     dense = interpolants.as_arrays(run.options.integrator, run.pieces)
-    options = {item.name: getattr(run.options, item.name) for item in fields(Options) if item.name != "times"}
     return {
         "recursa": __version__,
         "robot": model_text(model),
@@ -54,7 +53,7 @@ def as_plain(run: Run) -> dict[str, Any]:
         "status": run.status,
         "message": run.message,
         "momentum_kept": run.momentum_kept,
-        "options": {name: value for name, value in options.items() if value is not None},
+        "options": {item.name: getattr(run.options, item.name) for item in fields(Options) if item.name != "times"},
         "statistics": run.statistics,
         "events": [event.name for event in run.events],
         "arrays": arrays | {DENSE + name: values for name, values in dense.items()},
@@ -83,7 +82,7 @@ def from_plain(data: Mapping[str, Any], robot_of: Callable[[Model], Robot]) -> R
     )
     return Run(
         robot_of(model),
-        **{name: arrays[name] for name in SAMPLES},
+        **{name: arrays[name] for name in SAMPLES},  # type: ignore[arg-type]  # none of them is the setup
         events=tuple(Happened(*event) for event in happened),
         status=status,  # type: ignore[arg-type]  # it was looked up
         message=printable(_of(data, "message", str)),

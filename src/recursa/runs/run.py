@@ -68,6 +68,17 @@ class BaseMotion(NamedTuple):
 BASE_SIZES = ((0, 7), (1, 6), (2, 6))
 
 
+class Setup(NamedTuple):
+    """Where a run started and what acted on it, as functions of (t, q, v); None where nothing of the kind did."""
+
+    q0: Array
+    v0: Array
+    torque: Any = None
+    wrenches: Any = None
+    stops: Any = None
+    unrepeatable: str = ""  # what else acted, in words
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A simulation: states at the times t, what drove them, and how well the integrator did.
@@ -81,7 +92,7 @@ class Run:
     - ``base``: how the base was moved, q (n, 7), v (n, 6), a (n, 6) as of a free joint; None where it stood still.
       Energies and momentum are those in the world, the motion of the base included.
     - ``memory`` (n, m): what a controller with memory had learned, such as the estimates of ``control.Adaptive``; else
-      None. Files (.h5, .npz) keep it; its last row is where a controller of a further run may start.
+      None. Files (.npz) keep it; its last row is where a controller of a further run may start.
 
     >>> import recursa as rc
     >>> run = rc.robots.planar(1).simulate([0.0], [0.0], duration=0.5)
@@ -106,6 +117,10 @@ class Run:
     pieces: Sequence[tuple[float, float, Any]] = field(default=())  # the integrator's interpolants, if they were kept
     base: BaseMotion | None = None
     memory: Array | None = None
+    setup: Setup | None = None  # of runs of this process; files and pickles do not keep functions
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "setup": None}
 
     def __len__(self) -> int:
         return len(self.t)
@@ -412,18 +427,33 @@ class Run:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run to a file, by its ending; all of it or nothing. Returns the path.
 
-        - ``.h5``, ``.hdf5``: everything, with units, conventions and the robot; :func:`recursa.read` brings it back.
-        - ``.npz``: the arrays for NumPy, everything else as text.
+        - ``.npz``: everything, with units, conventions and the robot: arrays for NumPy, and JSON in ``about.json``.
+          :func:`recursa.read` brings it back.
         - ``.csv``: t, q, v, a, tau in the columns of :meth:`recursa.Trajectory.from_csv`, which reads it.
+
+        :meth:`to_hdf5` writes HDF5 for other programs.
 
         >>> import pathlib, tempfile, recursa as rc
         >>> run = rc.robots.planar(2).simulate([0.3, 0.4], duration=0.1)
-        >>> run.save(pathlib.Path(tempfile.mkdtemp(), "run.h5")).name
-        'run.h5'
+        >>> run.save(pathlib.Path(tempfile.mkdtemp(), "run.npz")).name
+        'run.npz'
         """
-        from recursa.runs.saving import save  # h5py takes long to import
+        from recursa.runs.saving import save
 
         return save(self, path)
+
+    def to_hdf5(self, path: str | os.PathLike[str]) -> Path:
+        """Export the run as HDF5 for MATLAB, Julia and other programs (extra ``hdf5``). Returns the path.
+
+        Arrays carry the names and units of their columns as attributes. :func:`recursa.read` reads what :meth:`save`
+        writes, not this.
+        """
+        from recursa.files import known_suffix, named_file
+        from recursa.runs.hdf5 import export
+
+        place = known_suffix(named_file(path), (".h5", ".hdf5"))
+        export(self, place)
+        return place
 
 
 def _quintic(s: Array, x1: Array, d0: Array, d1: Array, c0: Array, c1: Array) -> Array:

@@ -23,12 +23,11 @@ from recursa.files import named_file
 from recursa.formats.robot_text import model_from_text, model_text
 from recursa.integrators.asking import from_outside
 from recursa.runs import interpolants
-from recursa.runs.hdf5 import OURS
 from recursa.runs.journal import MAGIC, SUFFIX, Journal, read_blocks, require_checkpoint
 from recursa.runs.options import Options, options_again
 from recursa.runs.packing import MALFORMED, pack, unpack
 from recursa.runs.run import Happened, Run
-from recursa.runs.saving import first_bytes
+from recursa.runs.saving import ZIP, first_bytes
 from recursa.simulation.acting import Record, again, require_same_events, stops_again, touches_again
 from recursa.simulation.choosing import equations_of
 from recursa.simulation.described import array, floats, pair, perhaps, real, require_described
@@ -239,17 +238,17 @@ class Kept:
         watched = events_of(events)
         require_same_events(acting["events"], watched)
         q0, v0 = self._header["q0"], self._header["v0"]
-        moved = moved_base(robot.model, again(acting.get("base"), base, "base"), self.options.duration)
+        moved = moved_base(robot.model, again(acting["base"], base, "base"), self.options.duration)
         equations = equations_of(
             robot,
             self.options,
-            touches_of(robot.model, touches_again(acting.get("contacts", []))),
+            touches_of(robot.model, touches_again(acting["contacts"])),
             torque_function(robot, again(acting["torque"], torque, "torque"), moved),
             wrench_function(robot, again(acting["wrenches"], wrenches, "wrenches"), moved),
             stop_forces(robot, stops_again(acting["stops"]), q0),
             self.options.losses,
             moved,
-            prescribed=again(acting.get("prescribed"), prescribed, "prescribed"),
+            prescribed=again(acting["prescribed"], prescribed, "prescribed"),
         )
         found = Simulation(equations, q0, v0, replace(self.options, progress=progress), watched)
         for one in self._checkpoints:
@@ -309,7 +308,7 @@ def checkpoint_of(path: str | os.PathLike[str]) -> Path:
     part = place.with_name(place.name + SUFFIX) if place.name else place
     if part.is_file() and not (place.is_file() and first_bytes(place).startswith(MAGIC)):
         return part
-    if first_bytes(place).startswith(OURS):
+    if first_bytes(place).startswith(ZIP):
         raise ResultFileError(
             f"file '{place}' is a saved run, and there is no '{part}' from which it could go on. rc.read reads it"
         )

@@ -184,3 +184,30 @@ def shares(A: Array, b: Array, near: Array | None = None) -> Array:
     if near is None:
         return np.asarray(np.linalg.lstsq(A, b, rcond=_RANK)[0])
     return np.asarray(near + np.linalg.lstsq(A, b - A @ near, rcond=_RANK)[0])
+
+
+def along(W: Array, R: Array, values: Array) -> Array:
+    """Return the shortest x along ``W R*`` with ``R x = values``, where W is the inverse of a mass matrix.
+
+    >>> along(np.diag([1.0, 2.0]), np.array([[1.0, 1.0]]), np.array([3.0]))
+    array([1., 2.])
+    """
+    if not len(R):
+        return np.zeros(len(W))
+    WR = W @ R.T
+    A = R @ WR
+    return np.asarray(WR @ shares(0.5 * (A + A.T), values))
+
+
+def obeying(W: Array, R: Array, u: Array) -> Array:
+    """Return the nearest speeds with ``R u = 0``; repeats where rows nearly depend on each other and digits were lost.
+
+    >>> obeying(np.diag([1.0, 2.0]), np.array([[1.0, 1.0]]), np.array([3.0, 0.0]))
+    array([ 2., -2.])
+    """
+    for _ in range(3):
+        remaining = R @ u
+        if not np.abs(remaining).max(initial=0.0) > 1e-14 * np.abs(u).max(initial=0.0):
+            break
+        u = u - along(W, R, remaining)
+    return u

@@ -17,7 +17,9 @@ from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_FORCES, 
 from recursa.dynamics import configuration
 from recursa.errors import StateError
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
+from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.constraints import called
+from recursa.simulation.complementarity import along, obeying
 from recursa.simulation.equations import Equations, Outside, coordinate_rates
 from recursa.simulation.prescribed import PrescribedMotion
 from recursa.sweeps.batching import Array
@@ -82,6 +84,7 @@ class ConstrainedEquations(Equations):
                 f"prescribed= is for joints and links that are rc.Prescribed, and robot '{robot.name}' has none"
             )
         self._flat = configuration.moves_by_adding(robot.model)
+        self._coordinate_rates = robot.evaluator.trusting_entry(configuration.COORDINATE_RATES)
         self.baumgarte = baumgarte
         self.kept_on_manifold = baumgarte is None
         super().__init__(robot, *acting)
@@ -110,7 +113,11 @@ class ConstrainedEquations(Equations):
         return rates
 
     def _speeds_of(self, q: Array, v: Array) -> Array:
-        return v if self._flat else coordinate_rates(self.robot, self.normalized(q), v)
+        if self._flat:
+            return v
+        q = self.normalized(q)
+        rates: Any = NotImplemented if self._coordinate_rates is None else self._coordinate_rates(q, v)
+        return coordinate_rates(self.robot, q, v) if rates is NotImplemented else rates
 
     def _general(self, q: Array, v: Array, tau: Array, outside: Outside) -> Array:
         if not all(np.isfinite(x).all() for x in (q, v, tau)):
@@ -167,7 +174,11 @@ class ConstrainedEquations(Equations):
         return self.robot.project_velocity(q, v) if found is NotImplemented else found
 
     def impulse(self, q: Array, errors: Array) -> Array:
-        """The change dv of speeds along ``inv(M) G*`` with ``G dv = -errors``, by rank."""
+        """The change dv of speeds along ``inv(M) G*`` with ``G dv = -errors``, by rank; none where friction holds."""
+        if self.locked.size:
+            change = -along(*self._held_rows(q), np.concatenate([errors / self._scales, np.zeros(len(self.locked))]))
+            change[self.stopped] = 0.0
+            return change
         some = np.linalg.lstsq(self.rows(q) / self._scales[:, None], -errors / self._scales, rcond=_RANK)[0]
         return some - self.allowed(q, some)
 
@@ -177,11 +188,13 @@ class ConstrainedEquations(Equations):
             q = self.told.placed(t, q)  # loops are then closed by the others, which these joints do not yield to
         q = self._closed(q)
         if self.told is None:
-            return q, self._obeying(q, u)
-        G = self.rows(q) / self._scales[:, None]
-        wanted = self.told.rates(t, G @ u * self._scales) / self._scales
-        some = np.linalg.lstsq(G, wanted, rcond=_RANK)[0]
-        return q, some + self._obeying(q, u - some)
+            return q, self.obeying(q, u)
+        R = self._held_rows(q)[1]
+        wanted = np.zeros(len(R))
+        rates = self.told.rates(t, R[: len(self._scales)] @ u * self._scales)
+        wanted[: len(self._scales)] = rates / self._scales
+        some = np.linalg.lstsq(R, wanted, rcond=_RANK)[0]
+        return q, some + self.obeying(q, u - some)
 
     def _closed(self, q: Array) -> Array:
         error, last = self.errors(q), np.inf
@@ -196,11 +209,18 @@ class ConstrainedEquations(Equations):
             q, error, last = moved, left, size
         return q
 
-    def _obeying(self, q: Array, u: Array) -> Array:
-        v = self.allowed(q, u)
-        if self.locked.size:
-            v[self.locked] = 0.0
+    def obeying(self, q: Array, u: Array) -> Array:
+        """The nearest speeds that obey the constraints, with the locked degrees of freedom at rest."""
+        if not self.locked.size:
+            return self.allowed(q, u)
+        v = obeying(*self._held_rows(q), u)
+        v[self.stopped] = 0.0
         return v
+
+    def _held_rows(self, q: Array) -> tuple[Array, Array]:
+        """``inv(M)``, and the scaled rows of the constraints with those of the locked degrees of freedom below them."""
+        rows = np.concatenate([self.rows(q) / self._scales[:, None], np.eye(self.nv)[self.locked]])
+        return self.robot.evaluator.tree.evaluate(MASS_MATRIX_INVERSE, {"q": q}), rows
 
     def compliance(self, q: Array, damping: Array | None = None) -> Array:
         """``W - W G* inv(G W G*) G W``, by rank."""

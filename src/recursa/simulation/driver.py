@@ -31,7 +31,7 @@ from recursa.trajectories.limits import far_beyond
 _NO_PROGRESS = 1e-14
 _HARDLY_ANY = 1e-9  # s between two changes of contacts
 _WINDOW, _MOST_STEPS = 10_000, 1e9  # steps after which progress is looked at, and those that a run may come to at that
-_MAX_STALLS = 10  # changes of friction without progress in time, before one is enforced
+_MAX_STALLS = 20  # changes of friction or contacts without progress in time
 
 
 class Sample(NamedTuple):
@@ -96,6 +96,7 @@ class Simulation:
         learned = np.zeros(0) if equations.learner is None else equations.learner.now
         start = RunState(q, equations.from_joint(q, v0.copy()), np.concatenate([np.zeros(2), learned]))
         self._accepted: tuple[float, RunState] = (0.0, start)
+        self._setup = equations.setup(q, v0)
         with np.errstate(all="ignore"):
             self._begin()
 
@@ -125,7 +126,9 @@ class Simulation:
             state = self._landed(t, state)
             self._accepted, v = (t, state), self._speeds(state)
         if self._rubs:
-            friction.settle(self.equations, t, state.q, v)
+            v = friction.settle(self.equations, t, state.q, v)
+            state = state._replace(u=self.equations.from_joint(state.q, v))
+            self._accepted = t, state
         if not np.isfinite(self.equations.rates(t, state.q, v).a).all():
             raise SimulationError(f"the simulation cannot start: {self._reason(state)}", t)
         self.stepper.start(t, state)
@@ -140,14 +143,14 @@ class Simulation:
     def run(self, keeper: Keeper | None = None) -> Run:
         """To the end, or as far as it gets; from the keyboard it can be stopped cleanly.
 
-        With a ``keeper`` the first Ctrl-C lets the step end, so that what is kept is the state of that moment.
+        The first Ctrl-C lets the step end; the second one interrupts at once.
         """
         bar = ProgressBar(self.options.progress, self.end)
         self._began = time.perf_counter()
         status: Status = "finished"
         message = ""
         try:
-            with Interrupts(deferred=keeper is not None) as interrupts:
+            with Interrupts() as interrupts:
                 while not (self.finished or interrupts.asked):
                     self.step()
                     bar.update(self.stepper.t)
@@ -311,7 +314,7 @@ class Simulation:
         self._sample_until(cut.t, inclusive=False)
         least = _NO_PROGRESS * max(1.0, cut.t) if self._touches is None else _HARDLY_ANY
         self._stalls = self._stalls + 1 if cut.t - stepper.t_old <= least else 0
-        if self._stalls > 2 * _MAX_STALLS:
+        if self._stalls > _MAX_STALLS:
             raise SimulationError(
                 f"friction changes again and again at t = {cut.t:.9g} s: {self._reason(stepper.now)}.\n"
                 + (
@@ -329,16 +332,8 @@ class Simulation:
             stepper.start(cut.t, state)
             self._watched = self._values(cut.t, state)
         elif cut.freedom is not None:
-            v = self._speeds(state).copy()
-            v[equations.locked] = 0.0
-            v[cut.freedom] = 0.0
-            state = state._replace(u=equations.from_joint(*equations.on_manifold(state.q, v, cut.t)))
-            v = self._speeds(state)
-            v[equations.locked] = v[cut.freedom] = 0.0
-            friction.settle(equations, cut.t, state.q, v)
-            if self._stalls > _MAX_STALLS:  # rounding alone decides: at rest is as good as moving
-                equations.slip[cut.freedom] = 0.0
-                equations.locked = np.union1d(equations.locked, [cut.freedom]).astype(int)
+            v = friction.settle(equations, cut.t, state.q, self._speeds(state), cut.freedom, self._stalls)
+            state = state._replace(u=equations.from_joint(state.q, v))
             stepper.start(cut.t, state)
             self._watched = self._values(cut.t, state)
         self._sample_until(cut.t)
@@ -416,6 +411,7 @@ class Simulation:
             tuple(self.pieces),
             None if equations.base is None else BaseMotion.of([equations.base.at(t) for t in times.tolist()]),
             work[:, 2:] if equations.memory else None,
+            self._setup,
         )
 
     # ---- keeping and bringing back -----------------------------------------------------------------------------------
@@ -427,6 +423,8 @@ class Simulation:
             "stepper": self.stepper.state(),
             "slip": equations.slip.copy(),
             "locked": equations.locked.copy(),
+            "slack": equations.slack,
+            "at_rest": equations.at_rest,
             **({} if self._touches is None else {"contacts": self._touches.modes()}),
             "evaluations": equations.evaluations,
             "watched": self._watched.copy(),
@@ -447,6 +445,8 @@ class Simulation:
             "stepper": self.stepper.described(self.end),
             "slip": floats(equations.nv),
             "locked": indices(equations.nv),
+            "slack": real(0.0, friction.MOST_SLACK),
+            "at_rest": one_of(True, False),
             **({} if self._touches is None else {"contacts": self._touches.described_modes()}),
             "evaluations": count(),
             "watched": array(float, *self._watched.shape),
@@ -462,6 +462,7 @@ class Simulation:
         require_described(described, {name: state[name] for name in described})
         equations = self.equations
         equations.slip, equations.locked = state["slip"].copy(), state["locked"].copy()
+        equations.slack, equations.at_rest = state["slack"], state["at_rest"]
         if self._touches is not None:
             self._touches.restore_modes(state["contacts"])
         self.stepper.restore(state["stepper"])

@@ -13,8 +13,10 @@ from recursa.dynamics.kinematics import BASE_MOTION
 from recursa.dynamics.losses import DAMPING, FRICTION, Losses
 from recursa.dynamics.springs import acting, with_springs
 from recursa.integrators.asking import from_outside, told_when
+from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.runs.run import Setup
 from recursa.simulation.forces import Remembering, StopForces, Torque, checked_torque
 from recursa.simulation.moved_base import MovedBase
 from recursa.sweeps.batching import Array
@@ -45,8 +47,8 @@ class Equations:
     """``dq/dt``, ``dv/dt`` and powers of a robot with what acts on it.
 
     Friction (2, nv) is that against positive speeds, and against negative ones. It has modes, which whoever integrates
-    sets: ``slip`` holds a sign per freedom that slides (0 elsewhere), ``locked`` lists freedoms that stick. Between
-    changes of mode everything is smooth.
+    sets: ``slip`` holds a sign per freedom that slides (0 elsewhere), ``locked`` lists freedoms that stick, as many as
+    are independent. Between changes of mode everything is smooth.
 
     Integrators see a state (q, u) and :meth:`slopes`. Here u is v; ``DiagonalEquations`` have nu in its place.
     :meth:`rates` are in terms of v in both.
@@ -73,6 +75,8 @@ class Equations:
         self.rubbing = self.friction.any(axis=0)  # (nv,) which freedoms have friction
         self.damped, self.rubbed = bool(self.damping.any()), bool(self.rubbing.any())
         self.slip, self.locked = np.zeros(robot.nv), np.zeros(0, dtype=int)
+        self.slack = 0.0  # excess of torque, relative to friction, at which what is locked is released
+        self.at_rest = False  # whether what is locked keeps the whole robot from moving
         self._undriven = torque is None and wrenches is None and stops is None and base is None and self.told is None
         self.passive = self._undriven and not (self.damped or self.rubbed)
         self.learner = torque if isinstance(torque, Remembering) else None
@@ -89,6 +93,14 @@ class Equations:
     def _compiled(self) -> Any:
         """A native function of what :meth:`solved` is given, or None."""
         return None if self._tied else self.robot.evaluator.trusting_entry(RATES, self.given)
+
+    def setup(self, q0: Array, v0: Array) -> Setup:
+        """What a run from this state keeps, so that it can be repeated."""
+        present = {
+            "a controller with memory": self.learner, "base=": self.base, "constraints": self.robot.constraints or None,
+        }  # fmt: skip
+        others = " and ".join(name for name, part in present.items() if part is not None)
+        return Setup(q0.copy(), v0.copy(), self.torque, self.wrenches, self.stops, others)
 
     # ---- states as one vector ----------------------------------------------------------------------------------------
 
@@ -133,10 +145,21 @@ class Equations:
         """The nearest state that the robot can be in, at a time if that is known; for a tree each is."""
         return q, u
 
+    def obeying(self, q: Array, u: Array) -> Array:
+        """The nearest speeds that the robot can have with the locked degrees of freedom at rest."""
+        u = u.copy()
+        u[self.stopped] = 0.0
+        return u
+
+    @property
+    def stopped(self) -> Any:
+        """Index of the degrees of freedom whose speeds are exactly zero while friction holds what is locked."""
+        return slice(None) if self.at_rest else self.locked
+
     def compliance(self, q: Array, damping: Array | None = None) -> Array:
-        """What torques do to the accelerations (nv, nv): ``inv(M)``, or ``inv(M + diag(damping))``."""
+        """What torques do to the accelerations of the tree (nv, nv): ``inv(M)``, or ``inv(M + diag(damping))``."""
         if damping is None:
-            return self.robot.mass_matrix_inverse(q)
+            return self.robot.evaluator.tree.evaluate(MASS_MATRIX_INVERSE, {"q": q})
         return np.linalg.inv(self.robot.mass_matrix(q) + np.diag(damping))
 
     # ---- the speeds that are integrated ------------------------------------------------------------------------------
@@ -194,7 +217,7 @@ class Equations:
         if self.locked.size:
             torques, change = self.holding(q, a)
             a, moving = a + change, moving.copy()
-            a[self.locked] = 0.0
+            a[self.stopped] = 0.0
             moving[self.locked] += torques
         tau, gained = self.driven(q, v, a, tau, moving, outside)
         return Rates(both[: self.nq], v, a, tau, gained, lost)

@@ -13,9 +13,10 @@ import numpy as np
 
 from recursa.dynamics import configuration
 from recursa.integrators import Integrator, weighted
+from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.simulation.described import count, floats, real
 from recursa.simulation.equations import Equations, chart_rates
-from recursa.simulation.friction import box_forces, holding_bounds
+from recursa.simulation.friction import box_forces, holding_bounds, independent
 from recursa.simulation.steppers import RunState, Stepper
 from recursa.sweeps.batching import Array
 
@@ -235,7 +236,10 @@ class Settling(OneRun):
         if where.size:
             low, high = holding_bounds(eq, where)
             rub[where] = box_forces(h * W[np.ix_(where, where)], v1[where], low, high)
-            stuck = where[(rub[where] > low) & (rub[where] < high)]
+            rounding = 1e-13 * (np.abs(v1) + h * (np.abs(W) @ np.abs(rub)))
             v1 = v1 + h * (W @ rub)
+            stuck = where[((rub[where] > low) & (rub[where] < high)) | (np.abs(v1) <= rounding)[where]]
             v1[stuck] = 0.0
+            tree = np.diagonal(eq.robot.evaluator.tree.evaluate(MASS_MATRIX_INVERSE, {"q": q}))
+            eq.locked, eq.at_rest = independent(W, tree, stuck)[0], False  # these do not creep on the way to a loop
         return v1, h * float((eq.damping * v1 - rub) @ v1)

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.lacking import refuse_constraints
 from recursa.dynamics.wrenches import listed_wrenches, wrench_array
 from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.model import Model
+from recursa.model.stops import STOP_DAMPING, STOP_FREQUENCY, limited_joints
+from recursa.quantities import Refusal
 from recursa.simulation.moved_base import MovedBase
 from recursa.sweeps.batching import Array, as_array
+from recursa.sweeps.shape_advice import shape_advice
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -78,8 +83,14 @@ def torque_function(robot: Robot, torque: Any, base: MovedBase | None = None) ->
     return lambda t, q, v: constant
 
 
+_CONTROLLED = Refusal(
+    "torque=rc.control.ComputedTorque(robot, motion, stiffness, actuated=[...]), which drives the joints with motors"
+)
+
+
 def _feed_forward(robot: Robot, motion: Any, base: MovedBase | None) -> Torque:
     """Torques that keep a robot on a desired motion as long as it is on it; at its end they hold it still."""
+    refuse_constraints(robot.model, "a motion as torque= of simulate", _CONTROLLED)
     end = float(getattr(motion, "end", getattr(motion, "duration", np.inf)))  # trajectories may start later than at 0
     at_rest = np.zeros(robot.nv)
 
@@ -102,10 +113,11 @@ def checked_torque(model: Model, tau: Any, t: float) -> Array:
     except (TypeError, ValueError):
         raise StateError(f"the torque at t = {t:.6g} s must be {model.nv} real numbers, not {tau!r}") from None
     if array.shape != (model.nv,):
-        hint = " It returned nothing: is a return missing?" if tau is None else ""
+        advice = shape_advice(model, "tau", array.shape, coordinates=False)
+        advice = ". It returned nothing: is a return missing?" if tau is None else advice
         raise ShapeError(
-            f"the torque at t = {t:.6g} s has shape {array.shape}, expected ({model.nv},): one number per freedom of "
-            f"robot '{model.name}'.{hint}"
+            f"the torque at t = {t:.6g} s has shape {array.shape}, expected ({model.nv},): one number per degree of "
+            f"freedom of robot '{model.name}'{advice}"
         )
     return array
 
@@ -145,9 +157,6 @@ def wrench_function(robot: Robot, wrenches: Any, base: MovedBase | None = None) 
 
 # ---- stops -----------------------------------------------------------------------------------------------------------
 
-STOP_FREQUENCY = 200.0
-"""rad/s at which a joint would swing on a stop whose stiffness is not given: stiff, yet 1 ms is a small part of it."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Stops:
@@ -162,7 +171,7 @@ class Stops:
     """
 
     stiffness: float | Mapping[str, float] | None = None
-    damping: float | Mapping[str, float] = 1.0
+    damping: float | Mapping[str, float] = STOP_DAMPING
     joints: Iterable[str] | None = None
 
 
@@ -175,12 +184,7 @@ class StopForces:
         for given in (wanted or (), *(x for x in (stops.stiffness, stops.damping) if isinstance(x, Mapping))):
             for name in given:
                 model.joint_index(name)
-        limited = [
-            joint
-            for joint in model.joints
-            if joint.limits is not None and joint.independent and joint.kind.nv == joint.kind.nq == 1
-            if (wanted is None or joint.name in wanted) and np.isfinite(joint.limits).any()
-        ]
+        limited = [joint for joint in limited_joints(model) if wanted is None or joint.name in wanted]
         missing = (wanted or set()) - {joint.name for joint in limited}
         if missing:
             raise unknown_name("joint with limits", min(missing), [joint.name for joint in limited], owner=model.name)
@@ -188,10 +192,12 @@ class StopForces:
         self.at_v = np.array([joint.v_start for joint in limited], dtype=int)
         limits = np.array([sorted(joint.limits or ()) for joint in limited], dtype=float).reshape(-1, 2)
         self.lower, self.upper = limits[:, 0], limits[:, 1]
-        typical = STOP_FREQUENCY**2 / np.diagonal(robot.mass_matrix_inverse(q0))[self.at_v]
+        typical = (
+            STOP_FREQUENCY**2 / np.diagonal(robot.evaluator.tree.evaluate(MASS_MATRIX_INVERSE, {"q": q0}))[self.at_v]
+        )
         self.names = names = [joint.name for joint in limited]
         self.stiffness = _per_joint(stops.stiffness, names, typical, "stiffness")
-        self.damping = _per_joint(stops.damping, names, np.ones(len(names)), "damping")
+        self.damping = _per_joint(stops.damping, names, np.full(len(names), STOP_DAMPING), "damping")
 
     def __call__(self, q: Array, v: Array) -> Array | None:
         """Torques (nv,), or None where no joint is beyond a limit."""

@@ -10,15 +10,18 @@ _STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """While this is open and ``deferred``, the first Ctrl-C sets ``asked``; the second interrupts at once, as usual.
+    """While this is open, the first Ctrl-C sets ``asked``; the second interrupts at once, as usual.
 
-    So does any other signal that raises KeyboardInterrupt. Only in the main thread, where signals arrive, and only
-    those that nobody else has taken over.
+    A KeyboardInterrupt could leave a step half recorded, and Python drops it without a trace where it is raised within
+    a callback of the garbage collector or a destructor.
+
+    The same holds for any other signal that raises KeyboardInterrupt. Only in the main thread, where signals arrive,
+    and only for signals that nobody else has taken over.
     """
 
-    def __init__(self, *, deferred: bool) -> None:
+    def __init__(self) -> None:
         self.asked = False
-        here = deferred and threading.current_thread() is threading.main_thread()
+        here = threading.current_thread() is threading.main_thread()
         self._taken = [one for one in _STOPS if here and signal.getsignal(one) is signal.default_int_handler]
 
     def __enter__(self) -> Interrupts:

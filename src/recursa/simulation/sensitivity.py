@@ -6,22 +6,30 @@ moves the state x = (dq, dv) by
     dx/dt = A x + B (dtau - Y D dp)        dtau = K x, the drive's reaction; K = 0 where torques are functions of time
 
 so that the columns S of ``x = S dp`` obey ``dS/dt = (A + B K) S - B Y D``, from 0 on, or from unit vectors for changes
-of the state at the start.
+of the state at the start. The motion along which they are integrated is the run itself, repeated from its start with
+what acted on it: samples of a run are too few, or begin too late, to tell what was between them.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from recursa.errors import ShapeError, SimulationError, StateError, unknown_name
-from recursa.runs.run import Run
+from recursa.dynamics.lacking import refuse_constraints
+from recursa.errors import LimitWarning, ShapeError, SimulationError, StateError, unknown_name
+from recursa.quantities import refusals
+from recursa.runs.run import Run, Setup
 from recursa.runs.sensitivity import Sensitivity
-from recursa.simulation.forces import Remembering, checked_torque, torque_function
+from recursa.simulation.choosing import equations_of
+from recursa.simulation.driver import Simulation
+from recursa.simulation.equations import Equations, freedom_name
+from recursa.simulation.forces import Remembering, checked_torque, torque_function, wrench_function
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, Vec3
 from recursa.sweeps.batching import Array, as_numbers
@@ -29,7 +37,8 @@ from recursa.sweeps.batching import Array, as_numbers
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
-_STEP = 1e-6  # of q and v, for the drive's reaction
+_STEP = 1e-6  # of q and v, for the reaction of what acts
+_SAME = 1e-3  # of the motion, by which a run and its repetition may differ
 
 
 def sensitivity(
@@ -44,10 +53,11 @@ def sensitivity(
     rtol: float,
 ) -> Sensitivity:
     """The columns of all directions together."""
+    refuse_constraints(robot.model, "trajectory_sensitivity", refusals.DERIVATIVES)
     if run.robot.nv != robot.nv or run.q.shape[1] != robot.nq:
         raise StateError(f"the run is of robot '{run.robot.name}', which is another one than '{robot.name}'")
-    if len(run.t) < 2:
-        raise StateError("the run has fewer than two samples: there is no motion to vary")
+    if not len(run.t) or run.t[-1] == 0.0:
+        raise StateError("the run has no sample after its start: there is no motion to vary")
     names, directions = _directions(robot, parameters, payload)
     count, nv = len(names), robot.nv
     start = np.zeros((2 * nv, count))
@@ -56,7 +66,8 @@ def sensitivity(
         start = np.concatenate([start, np.eye(2 * nv)], axis=1)
     if not names:
         raise StateError("nothing is varied: name parameters, a payload, or initial=True")
-    along = _Along(robot, run, torque, wrenches)
+    along = _Along(robot, run, torque, wrenches, initial=initial)
+    times = run.t if run.t[0] == 0.0 else np.concatenate([[0.0], run.t])
     width = start.shape[1]
 
     def slopes(t: float, y: Array) -> Array:
@@ -65,12 +76,11 @@ def sensitivity(
         moved[nv:, :count] -= pushed
         return moved.ravel()
 
-    found = solve_ivp(
-        slopes, (run.t[0], run.t[-1]), start.ravel(), "DOP853", run.t, rtol=rtol, atol=rtol * _sizes(start, directions)
-    )
-    if found.status < 0 or found.y.shape[1] != len(run.t):
-        raise SimulationError(f"the sensitivities cannot be followed: {found.message}", float(found.t[-1]))
-    both = np.moveaxis(found.y, 1, 0).reshape(len(run.t), 2 * nv, width)
+    atol = rtol * _sizes(start, directions)
+    solution = solve_ivp(slopes, (0.0, run.t[-1]), start.ravel(), "DOP853", times, rtol=rtol, atol=atol)
+    if solution.status < 0 or solution.y.shape[1] != len(times):
+        raise SimulationError(f"the sensitivities cannot be followed: {solution.message}", float(solution.t[-1]))
+    both = np.moveaxis(solution.y, 1, 0).reshape(len(times), 2 * nv, width)[-len(run.t) :]
     return Sensitivity(tuple(names), run.t.copy(), both[:, :nv].copy(), both[:, nv:].copy())
 
 
@@ -123,47 +133,112 @@ def _payload(robot: Robot, link: str, at: ArrayLike) -> Array:
     return direction
 
 
-class _Along:
-    """The linear model at any time of a run."""
-
-    def __init__(self, robot: Robot, run: Run, torque: Any, wrenches: Any) -> None:
-        self.robot, self.run, self.losses = robot, run, run.options.losses
-        self.torque, self.wrenches = torque_function(robot, torque), wrenches
-        if isinstance(self.torque, Remembering):
+def _setup(robot: Robot, run: Run, torque: Any, wrenches: Any) -> Setup:
+    """Where the run started and what acted on it; torques and wrenches of the caller take precedence."""
+    if robot.constraints:
+        raise StateError(
+            f"robot '{robot.name}' has constraints, and sensitivities are those of trees: the regressor knows nothing "
+            "of constraint forces. Compare two runs of robots that differ a little (with_parameters, with_payload)"
+        )
+    setup = run.setup
+    if setup is None:
+        if run.t[0] != 0.0:
+            raise StateError(
+                f"the run begins with a sample at t = {run.t[0]:g} s, and runs from files do not keep where they "
+                "started. Simulate with samples= that include 0, or without samples="
+            )
+        setup = Setup(run.q[0], run.v[0])
+    if setup.unrepeatable or run.base is not None or run.memory is not None:
+        what = setup.unrepeatable or ("base=" if run.base is not None else "a controller with memory")
+        raise StateError(
+            f"{what} acted in the run, and sensitivities are of trees whose torques and wrenches depend on time and "
+            "state alone. Compare two runs that differ a little instead"
+        )
+    if torque is not None:
+        setup = setup._replace(torque=torque_function(robot, torque))
+        if isinstance(setup.torque, Remembering):
             raise StateError(
                 f"{type(torque).__name__} remembers, and what it learns would change, too: sensitivities are of runs "
                 "whose torques depend on time and state alone"
             )
+    return setup if wrenches is None else setup._replace(wrenches=wrench_function(robot, wrenches))
+
+
+def _repeated(robot: Robot, run: Run, setup: Setup, *, initial: bool) -> tuple[Run, Equations]:
+    """The run again, with all its steps, and its equations; what does not pass through its samples is another motion.
+
+    Joints with dry friction must slide all the time, after the start or from the start on if that is varied.
+    """
+    fixed = run.options.fixed
+    options = replace(run.options, duration=float(run.t[-1]), times=None, save_every=1, dense=not fixed, progress=False)
+    equations = equations_of(robot, options, (), setup.torque, setup.wrenches, setup.stops, options.losses, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LimitWarning)
+        again = Simulation(equations, setup.q0, setup.v0, options).run()
+    resting = equations.rubbing & (again.v == 0.0)
+    resting[0] &= initial
+    if resting.any():
+        row, freedom = np.argwhere(resting)[0]
+        raise StateError(
+            f"{freedom_name(robot.model, int(freedom))} has dry friction and is at rest at t = {again.t[row]:.6g} s. "
+            "What a change does to the instant at which it sticks or slips is not followed: take a run whose rubbing "
+            "joints keep sliding, or one with losses='damping'"
+        )
+    size = float(np.abs(run.q - run.q[:1]).max(initial=0.0))
+    q, v = again.at(run.t)
+    apart = np.abs(robot.difference(q, run.q)).max(axis=1)
+    if not apart.max() <= _SAME * max(size, 1e-3) or not np.abs(v - run.v).max() <= _SAME * max(1.0, np.abs(v).max()):
+        late = float(run.t[int(np.argmax(apart))])
+        raise StateError(
+            f"from its start, robot '{robot.name}' does not move as the run says: at t = {late:.6g} s it is off by "
+            f"{apart.max():.3g}. The run does not carry all that acted on it (files keep no functions), or is of "
+            "a robot with other parameters: pass torque= and wrenches= as in the run, for the robot that was simulated"
+        )
+    return again, equations
+
+
+class _Along:
+    """The linear model at any time of a run."""
+
+    def __init__(self, robot: Robot, run: Run, torque: Any, wrenches: Any, *, initial: bool) -> None:
+        setup = _setup(robot, run, torque, wrenches)
+        self.robot, self.torque, self.wrenches, self.stops = robot, setup.torque, setup.wrenches, setup.stops
+        self.run, equations = _repeated(robot, run, setup, initial=initial)
+        self.damping, self.rub = equations.damping, equations.rub(np.sign(self.run.v[-1]) * equations.rubbing)
 
     def at(self, t: float, directions: Array) -> tuple[Array, Array]:
         """``A + B K``, and ``inv(mass) Y D`` (nv, k)."""
         robot, nv = self.robot, self.robot.nv
-        q, v = self.run.at(min(max(t, self.run.t[0]), self.run.t[-1]))
-        tau = self._driven(t, q, v)
-        A, B = robot.state_space(q, v, tau, losses=self.losses)
-        given = self.wrenches(t, q, v) if callable(self.wrenches) else self.wrenches
-        acting = {} if given is None else {"wrenches": given}
+        q, v = self.run.at(min(t, self.run.t[-1]))
+        tau, acting = self._acting(t, q, v)
+        tau = tau - self.damping * v - self.rub
+        A, B = robot.state_space(q, v, tau)
         if acting:
-            lost = robot.joint_losses(v, losses=self.losses) if self.losses else np.zeros(nv)
-            pushed = robot.forward_dynamics_derivatives(q, v, tau - lost, **acting)
-            free = robot.state_space(q, v, tau - lost).A
-            A[nv:] += np.concatenate(pushed[:2], axis=1) - free[nv:]  # damping stays
-        a = robot.forward_dynamics(q, v, tau, losses=self.losses, **acting)
-        if self.torque is not None:
-            A = A + B @ self._reaction(t, q, v)
+            A[nv:] = np.concatenate(robot.forward_dynamics_derivatives(q, v, tau, **acting)[:2], axis=1)
+        A[nv:, nv:] -= B[nv:] * self.damping
+        if self.torque is not None or self.wrenches is not None or self.stops is not None:
+            A[nv:] += self._reaction(t, q, v)
+        a = robot.forward_dynamics(q, v, tau, **acting)
         return A, B[nv:] @ (robot.regressor(q, v, a) @ directions)
 
-    def _driven(self, t: float, q: Array, v: Array) -> Array:
+    def _acting(self, t: float, q: Array, v: Array) -> tuple[Array, dict[str, Any]]:
+        """Torques of drives and stops, and wrenches on links where there are any."""
+        tau = np.zeros(self.robot.nv)
         if self.torque is not None:
-            return checked_torque(self.robot.model, self.torque(t, q, v), t)
-        return np.array([np.interp(t, self.run.t, column) for column in self.run.tau.T])
+            tau = checked_torque(self.robot.model, self.torque(t, q, v), t)
+        stop = None if self.stops is None else self.stops(q, v)
+        tau = tau if stop is None else tau + stop
+        return tau, {} if self.wrenches is None else {"wrenches": self.wrenches(t, q, v).reshape(-1, 6)}
 
     def _reaction(self, t: float, q: Array, v: Array) -> Array:
-        """K (nv, 2 nv): how the drive answers a change of the state, by central differences."""
-        columns = []
-        for step in _STEP * np.eye(self.robot.nv):
-            ahead, behind = (self._driven(t, self.robot.integrate(q, s), v) for s in (step, -step))
-            columns.append((ahead - behind) / (2.0 * _STEP))
-        for step in _STEP * np.eye(self.robot.nv):
-            columns.append((self._driven(t, q, v + step) - self._driven(t, q, v - step)) / (2.0 * _STEP))
-        return np.array(columns).T
+        """(nv, 2 nv): what drives, stops and wrenches do to accelerations as the state changes, by differences."""
+        steps = _STEP * np.concatenate([np.eye(self.robot.nv), -np.eye(self.robot.nv)])
+        states = [(self.robot.integrate(q, step), v) for step in steps] + [(q, v + step) for step in steps]
+        answers = [self._acting(t, *state) for state in states]
+        tau = np.array([one[0] for one in answers])
+        acting: dict[str, Any] = {}
+        if self.wrenches is not None:
+            acting["wrenches"] = np.array([one[1]["wrenches"] for one in answers])
+        a = self.robot.forward_dynamics(np.tile(q, (len(tau), 1)), np.tile(v, (len(tau), 1)), tau, **acting)
+        by_q, by_v = np.split(a, 2)
+        return np.concatenate([(x[: len(x) // 2] - x[len(x) // 2 :]).T / (2.0 * _STEP) for x in (by_q, by_v)], axis=1)

@@ -78,7 +78,7 @@ class Geometry:
             options = {"touches": plain(robot, touches)}
             self._native = robot.evaluator.trusting_entry(TOUCHING, given, options)
             if self._native is None:
-                self._inverse = robot.evaluator.trusting_entry(MASS_MATRIX_INVERSE)
+                self._inverse = robot.evaluator.tree.trusting_entry(MASS_MATRIX_INVERSE)
             if self._inverse is not None:
                 self._native = robot.evaluator.trusting_entry(TOUCHING, given, {**options, "inverse": False})
 
@@ -108,7 +108,7 @@ class Geometry:
         named: dict[str, Any] = {name: x.reshape(-1, 6) if name == "wrenches" else x for name, x in given}
         a = robot.forward_dynamics(q, v, tau, **named)
         qdot = robot.evaluator.evaluate(configuration.COORDINATE_RATES, {"q": q, "v": v})
-        W = robot.mass_matrix_inverse(q)
+        W = robot.evaluator.tree.evaluate(MASS_MATRIX_INVERSE, {"q": q})
         poses, speeds = robot.poses(q), robot.velocities(q, v, frame="mixed")
         rates = robot.accelerations(q, v, np.zeros_like(v), frame="mixed", kind="classical")
         gaps, J, gamma = np.empty(self.count), np.empty((self.count, 3, robot.nv)), np.empty((self.count, 3))

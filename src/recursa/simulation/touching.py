@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from recursa.errors import SimulationError, StateError
-from recursa.simulation.complementarity import OPEN, SLIDES, STICKS, Problem, forces, shares
+from recursa.runs.run import Setup
+from recursa.simulation.complementarity import OPEN, SLIDES, STICKS, Problem, along, forces, obeying, shares
 from recursa.simulation.constrained import ConstrainedEquations
 from recursa.simulation.described import array, floats, real
 from recursa.simulation.equations import Outside, Rates
@@ -66,6 +67,11 @@ class TouchingEquations(ConstrainedEquations):
         # of what slides, how fast it may go backwards before that is a change, in m/s
         self.slack = _SLACK
         self._shared = np.zeros((count, 3))  # as complementarity found them last: who bears what, where that is open
+
+    def setup(self, q0: Array, v0: Array) -> Setup:
+        """With contacts, which sensitivities do not follow."""
+        setup = super().setup(q0, v0)
+        return setup._replace(unrepeatable=" and ".join(filter(None, (setup.unrepeatable, "contacts="))))
 
     def _compiled(self) -> Any:
         return None  # the geometry has all that there is to ask of an instant
@@ -187,11 +193,11 @@ class TouchingEquations(ConstrainedEquations):
             if not 1e-15 < size < 0.5 * last:
                 break
             R = np.concatenate([self._bilateral(q), now.J[3 * closed]])
-            q, last = self.robot.integrate(q, -_along(now.W, R, error)), size
+            q, last = self.robot.integrate(q, -along(now.W, R, error)), size
         taken = np.zeros((len(self.mode), 3), dtype=bool)
         taken[closed, 0] = True
         taken[self.mode == STICKS] = True
-        return q, _obeying(now.W, np.concatenate([self._bilateral(q), now.J[taken.ravel()]]), u)
+        return q, obeying(now.W, np.concatenate([self._bilateral(q), now.J[taken.ravel()]]), u)
 
     def _at(self, q: Array) -> Instant:
         """What is known of a place."""
@@ -233,7 +239,7 @@ class TouchingEquations(ConstrainedEquations):
             J = rows[near]
             creeping = np.sqrt(((J[:, 1:] @ v) ** 2).sum(axis=1)) <= _CREEPS
             stopped = [self._bilateral(q), J[:, 0], J[creeping, 1:].reshape(-1, self.nv)]
-            v = _obeying(now.W, np.concatenate(stopped), v)
+            v = obeying(now.W, np.concatenate(stopped), v)
             self._choose(t, q, v, near, stalls)
             v = self.on_manifold(q, v)[1]
         return v, lost, hit
@@ -343,25 +349,6 @@ def _against(forces: Array) -> Array:
     """Directions along the plane (k, 2) of what slides and feels such friction; zero where it feels none."""
     rub = np.sqrt((forces[:, 1:] ** 2).sum(axis=1, keepdims=True))
     return np.asarray(-forces[:, 1:] / np.where(rub > 0.0, rub, 1.0))
-
-
-def _along(W: Array, R: Array, values: Array) -> Array:
-    """The shortest way x along ``W R*`` with ``R x = values``."""
-    if not len(R):
-        return np.zeros(len(W))
-    WR = W @ R.T
-    A = R @ WR
-    return np.asarray(WR @ shares(0.5 * (A + A.T), values))
-
-
-def _obeying(W: Array, R: Array, u: Array) -> Array:
-    """The nearest speeds with ``R u = 0``; once more where rows nearly depend on each other and digits were lost."""
-    for _ in range(3):
-        left = R @ u
-        if not np.abs(left).max(initial=0.0) > 1e-14 * np.abs(u).max(initial=0.0):
-            break
-        u = u - _along(W, R, left)
-    return u
 
 
 def _without_gain(M: Array, v: Array, dead: Array, after: Array) -> Array:

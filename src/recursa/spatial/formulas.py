@@ -88,6 +88,10 @@ class Formula(Subtraction):
         """Cosine."""
         return Formula(sympy_module().cos(self.of))
 
+    def log(self) -> Formula:
+        """Natural logarithm."""
+        return Formula(sympy_module().log(self.of))
+
     def sqrt(self) -> Formula:
         """Square root."""
         return Formula(sympy_module().sqrt(self.of))

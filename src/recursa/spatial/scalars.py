@@ -15,14 +15,6 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-try:
-    from recursa._tuples import quick as _quick
-except ImportError:  # no compiler when this was installed
-
-    def _quick(cls: type) -> None:
-        """Leave it as it is."""
-
-
 Scalar: TypeAlias = Any
 """A float, an array of floats, a counted, traced or symbolic number."""
 
@@ -31,12 +23,8 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def one_operand(cls: _Class) -> _Class:
-    """Class decorator: NumPy treats an instance as one operand, so ``array * vector`` scales the vector.
-
-    Where ``_tuples.c`` was compiled, instances are also made faster.
-    """
+    """Class decorator: NumPy treats an instance as one operand, so ``array * vector`` scales the vector."""
     cls.__array_ufunc__ = None  # type: ignore[attr-defined]
-    _quick(cls)
     return cls
 
 
@@ -108,6 +96,39 @@ def _complex_atan2(y: Scalar, x: Scalar) -> Scalar:
     mean = 0.5 * (np.arctan2(c + b, a - d) + np.arctan2(c - b, a + d))
     real = mean + np.pi * np.round((angle - mean) / np.pi)  # on the side of the cut where the real point is
     return real + 0.5j * np.arctanh(2.0 * (a * d - b * c) / (a * a + b * b + c * c + d * d))
+
+
+def log(x: Scalar) -> Scalar:
+    """Natural logarithm of any scalar; -inf for zero, nan for a negative number.
+
+    Traced and counted numbers have it by their arithmetic: the power of two is taken out by comparisons, the rest is a
+    series in ``(x - 1) / (x + 1)``, within two units in the last place for all floats but subnormal ones.
+    """
+    if isinstance(x, np.ndarray | np.generic | complex | float | int):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.log(x)
+        return float(value) if isinstance(x, float | int) else value
+    method = getattr(x, "log", None)
+    if method is not None:
+        return method()
+    if type(x).__module__.partition(".")[0] != __name__.partition(".")[0]:
+        return _symbolic_module(x).log(x)
+    exponent, rest = 0.0, x
+    for power in _POWERS:
+        above = rest < 2.0**power
+        exponent, rest = where(above, exponent, exponent + power), where(above, rest, rest * 0.5**power)
+    for power in _POWERS:
+        below = rest < 2.0 ** (1 - power)
+        exponent, rest = where(below, exponent - power, exponent), where(below, rest * 2.0**power, rest)
+    low = rest < math.sqrt(2.0)
+    exponent, rest = where(low, exponent, exponent + 1.0), where(low, rest, 0.5 * rest)
+    t = (rest - 1.0) / (rest + 1.0)
+    value = exponent * math.log(2.0) + 2.0 * t * _polynomial(t * t, _ARTANH)
+    return where(x > 0.0, value, sqrt(x) - 1.0 / x)
+
+
+_POWERS = (512, 256, 128, 64, 32, 16, 8, 4, 2, 1)
+_ARTANH = tuple(1.0 / (2 * k + 1) for k in range(12))  # of artanh(t)/t in t^2, for |t| up to 0.172
 
 
 def reciprocal(x: Scalar) -> Scalar:

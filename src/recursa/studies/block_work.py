@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from recursa.studies.computing import Outputs
+from recursa.studies.computing import Array, Outputs
 from recursa.studies.reductions import Part
 from recursa.studies.stores import Store
 from recursa.studies.study import Study
@@ -18,6 +18,16 @@ class Done(NamedTuple):
     arrays: Outputs | None
 
 
+class Rows(NamedTuple):
+    """The rows of a block, and the values that are varied in them where another process has drawn them.
+
+    Bits of draws can depend on the processor, so clusters get them from the client.
+    """
+
+    rows: range
+    values: dict[str, Array] | None = None
+
+
 class BlockWork:
     """The work of every block; ``size``: the rows of a block. It is sent as the study's text and what was said."""
 
@@ -29,10 +39,11 @@ class BlockWork:
         """A few rows, for which kernels are compiled or found."""
         self._study.pilot  # noqa: B018
 
-    def __call__(self, rows: range) -> Done:
-        """One block."""
-        study, place = self._study, self._place
-        outputs = study.compute(rows)
+    def __call__(self, block: Rows) -> Done:
+        """Compute one block."""
+        study, place, rows = self._study, self._place, block.rows
+        values = study.values(rows) if block.values is None else block.values
+        outputs = study.compute(rows, values)
         parts = {
             f"{name}/{k}": way.part(array, rows.start)
             for name, array in outputs.items()
@@ -40,8 +51,8 @@ class BlockWork:
         }
         arrays = {name: array for name, array in outputs.items() if study.in_full(name)}
         if arrays:
-            for name, values in study.values(rows).items():
-                arrays[self._titles[name]] = values[:, 0] if values.shape[1] == 1 else values
+            for name, numbers in values.items():
+                arrays[self._titles[name]] = numbers[:, 0] if numbers.shape[1] == 1 else numbers
         if place is None:
             return Done(rows, parts, arrays)
         place.write(rows.start // self._size, rows.start, arrays, parts)

@@ -21,7 +21,7 @@ from recursa.quantities import Quantity, quantities
 from recursa.robot import Robot
 from recursa.rollout import rollout
 from recursa.simulation.events import events_of
-from recursa.studies.counters import key_of
+from recursa.studies.sampling import generator
 
 Array = NDArray[Any]
 Outputs = dict[str, Array]
@@ -55,8 +55,8 @@ class Block(Mapping[str, Array]):
 
     @property
     def random(self) -> np.random.Generator:
-        """Philox, keyed by the study's seed and the number of the first row."""
-        return np.random.Generator(np.random.Philox(key=key_of(self._seed, "block", self.rows.start)))
+        """Philox, whose seed is made of the study's seed and the number of the first row."""
+        return generator(self._seed, "block", self.rows.start)
 
 
 @dataclass(frozen=True)

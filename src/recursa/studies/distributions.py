@@ -43,15 +43,15 @@ class Distribution:
         if self.kind == "uniform":
             low, high = self.numbers
             return low + (high - low) * u
-        from scipy.special import ndtr, ndtri  # slow to import
+        from scipy.stats import norm, truncnorm  # slow to import
 
         mean, deviation, low, high = self.numbers
-        mirrored = np.where(low > mean, -1.0, 1.0)  # chances near 1 have no digits left: look from the other side
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ends = (low - mean) / deviation, (high - mean) / deviation
-            below, above = (ndtr(mirrored * end) for end in ends)
-            found: Array = mean + deviation * mirrored * ndtri(below + (above - below) * u)
-        return np.clip(np.where(deviation > 0.0, found, mean), low, high)
+        scale = np.where(deviation > 0.0, deviation, 1.0)
+        if np.isfinite(self.numbers[2:]).any():
+            drawn = truncnorm.ppf(u, (low - mean) / scale, (high - mean) / scale, mean, scale)
+        else:
+            drawn = norm.ppf(u, mean, scale)  # a fifth of the time
+        return np.clip(np.where((deviation > 0.0) & (low < high), drawn, mean), low, high)
 
     def least(self) -> Array:
         """The lowest numbers that can come out, (width,); of a normal one without ends -inf."""
@@ -63,11 +63,11 @@ class Distribution:
         """How many of so many rows are likely to be below a limit."""
         if self.kind != "normal":
             return float(rows) if bool((self.least() < limit).any()) else 0.0
-        from scipy.special import ndtr
+        from scipy.stats import norm
 
-        mean, deviation, low, _ = self.numbers
-        chance = np.where((low < limit) & (deviation > 0.0), ndtr((limit - mean) / np.maximum(deviation, 1e-300)), 0.0)
-        return float(rows * np.max(np.where(deviation > 0.0, chance, mean < limit), initial=0.0))
+        mean, deviation = self.numbers[:2]
+        chance = norm.cdf(limit, mean, np.maximum(deviation, 1e-300))
+        return float(rows * np.max(np.where(self.least() < limit, chance, 0.0), initial=0.0))
 
     def as_data(self) -> list[Any]:
         """The same as plain data, to be written and hashed."""

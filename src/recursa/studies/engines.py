@@ -19,12 +19,14 @@ ENGINES: tuple[str, ...] = get_args(EngineName)
 
 
 class Engine(Protocol):
-    """An engine that is ready."""
+    """An engine that is ready; ``remote`` where it computes in other processes, perhaps on other processors."""
+
+    remote: bool
 
     def workers(self) -> int:
         """How many blocks are computed at the same time."""
 
-    def run(self, work: Work, blocks: Iterable[range], done: Callable[[Any], None]) -> None:
+    def run(self, work: Work, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
         """Call ``work(block)`` for every block somewhere, and ``done(result)`` here for each result, in any order.
 
         Never more blocks are under way than keep the workers busy.
@@ -60,6 +62,8 @@ def opened(name: str | None, address: str | None, workers: int | None, tell: Cal
 class Threads:
     """Threads of this process."""
 
+    remote = False
+
     def __init__(self, count: int) -> None:
         self._count = count
 
@@ -67,7 +71,7 @@ class Threads:
         """How many there are."""
         return self._count
 
-    def run(self, work: Work, blocks: Iterable[range], done: Callable[[Any], None]) -> None:
+    def run(self, work: Work, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
         """See :class:`Engine`."""
         waiting = iter(blocks)
         with ThreadPoolExecutor(self._count, thread_name_prefix="study") as pool:

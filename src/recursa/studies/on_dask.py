@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
 from recursa.errors import RecursaError, StudyError
+from recursa.processes import safe_paths
 from recursa.studies.workers import AHEAD, Work, applied, elsewhere, introduced, require_same_package, warmed
 
 PATIENCE = 10.0  # s until a scheduler that does not answer counts as none
+_DASHBOARD = "127.0.0.1:0"  # any free port; an address without a host would listen on all interfaces
 
 
 class DaskEngine:
     """A cluster that is there, by its client."""
+
+    remote = True
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -26,7 +30,7 @@ class DaskEngine:
         """How many there are now."""
         return sum(self._client.nthreads().values())
 
-    def run(self, work: Work, blocks: Iterable[range], done: Callable[[Any], None]) -> None:
+    def run(self, work: Work, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
         """See :class:`recursa.studies.engines.Engine`."""
         from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
@@ -43,7 +47,7 @@ class DaskEngine:
         if failure is not None:
             raise failure  # what went wrong in a block is told as it is
 
-    def _carry_out(self, work: Work, blocks: Iterable[range], done: Callable[[Any], None]) -> BaseException | None:
+    def _carry_out(self, work: Work, blocks: Iterable[Any], done: Callable[[Any], None]) -> BaseException | None:
         from distributed import as_completed
         from distributed.scheduler import KilledWorker
 
@@ -80,9 +84,32 @@ def _itself(work: Work) -> Work:
 def dask_cluster(
     address: str | None, workers: int | None, cores: int, tell: Callable[[str], None]
 ) -> Iterator[DaskEngine]:
-    """A cluster whose workers have the same version of this package."""
+    """Connect to the cluster at an address, or start one on this machine, whose workers have this version of Recursa.
+
+    A cluster that is started here listens on this machine alone, its dashboard included.
+    """
     if find_spec("distributed") is None:
         raise StudyError("engine \"dask\" needs the package 'distributed': pip install 'recursa[studies]'")
+    with safe_paths() if address is None else nullcontext():  # Dask may restart workers as long as the cluster is there
+        client, cluster = _connected(address, workers or cores)
+        try:
+            if not client.nthreads():
+                raise StudyError(
+                    f"the Dask scheduler at '{address}' has no workers. Start some with 'dask worker {address}'"
+                )
+            engine = DaskEngine(client)
+            if client.dashboard_link:
+                there = "" if find_spec("bokeh") else " (once the scheduler has the package 'bokeh')"
+                tell(f"dashboard: {client.dashboard_link}{there}")
+            yield engine
+        finally:
+            client.close()
+            if cluster is not None:
+                cluster.close()
+
+
+def _connected(address: str | None, workers: int) -> tuple[Any, Any]:
+    """Return the client of a cluster, and the cluster if it was started here."""
     import dask
     from distributed import Client, LocalCluster
 
@@ -90,34 +117,37 @@ def dask_cluster(
         "distributed.worker.memory.terminate": False,
         "distributed.worker.profile.interval": "100ms",  # of 10: looking at what runs takes half a per cent of a core
         "logging.distributed": "error",
+        # Dask has workers return memory early, and faulting it in again takes 5 % of the time of a block
+        "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 256 << 20,
+        "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 32 << 20,
     }
     cluster: Any = None
-    try:
-        with dask.config.set(quiet):
-            if address is None:
+    with dask.config.set(quiet):
+        if address is None:
+            try:
                 cluster = LocalCluster(
-                    n_workers=workers or cores, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+                    n_workers=workers, threads_per_worker=1, dashboard_address=_DASHBOARD, silence_logs=50
                 )
-            client = Client(cluster if address is None else address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        if cluster is not None:
-            cluster.close()
-        where = f" at '{address}'" if address else ""
-        raise StudyError(f"there is no Dask scheduler{where}: {error}. Start one with 'dask scheduler'") from None
-    try:
-        if not client.nthreads():
-            raise StudyError(
-                f"the Dask scheduler at '{address}' has no workers. Start some with 'dask worker {address}'"
-            )
-        engine = DaskEngine(client)
-        if client.dashboard_link:
-            there = "" if find_spec("bokeh") else " (once the scheduler has the package 'bokeh')"
-            tell(f"dashboard: {client.dashboard_link}{there}")
-        yield engine
-    finally:
-        client.close()
-        if cluster is not None:
-            cluster.close()
+            except (OSError, ValueError, RuntimeError, TimeoutError) as error:
+                raise StudyError(
+                    f"the local Dask cluster of {workers} workers did not start: {_first_cause(error)}. Is there "
+                    'enough memory for them, and do programs start their study under if __name__ == "__main__"? Try '
+                    'fewer workers=, or engine="threads"'
+                ) from None
+        try:
+            return Client(cluster or address, timeout=PATIENCE, set_as_default=False), cluster
+        except (OSError, ValueError, TimeoutError) as error:
+            if cluster is not None:
+                cluster.close()
+            where = f" at '{address}'" if address else ""
+            raise StudyError(f"there is no Dask scheduler{where}: {error}. Start one with 'dask scheduler'") from None
+
+
+def _first_cause(error: BaseException) -> str:
+    """Return the type and text of the exception that started a chain of them."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 def _introductions(client: Any) -> dict[str, Any]:
@@ -125,3 +155,8 @@ def _introductions(client: Any) -> dict[str, Any]:
         return dict(client.run(introduced))
     except (ImportError, AttributeError) as error:
         raise StudyError(f"a Dask worker has no Recursa of this version: {error}. Install the same one there") from None
+    except (OSError, TimeoutError, RuntimeError) as error:
+        raise StudyError(
+            f"a Dask worker was lost before it computed anything: {type(error).__name__}: {error}. The worker's own "
+            "log tells why; run the study again when the cluster is whole"
+        ) from None

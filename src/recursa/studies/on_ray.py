@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, nullcontext
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from recursa.errors import StudyError
+from recursa.processes import safe_paths
 from recursa.studies.workers import AHEAD, Work, applied, elsewhere, introduced, require_same_package, warmed
 
 
 class RayEngine:
-    """Ray, as it was started or found."""
+    """Ray, as it was started or found. ``folder``: the working directory for functions of the study, if it is known."""
 
-    def __init__(self, ray: Any) -> None:
-        self._ray = ray
+    remote = True
+
+    def __init__(self, ray: Any, folder: str | None = None) -> None:
+        self._ray, self._folder = ray, folder
         nodes = [one["NodeID"] for one in ray.nodes() if one["Alive"] and one["Resources"].get("CPU", 0) >= 1]
         asked = [self._on(node, introduced).remote() for node in nodes]
         self._met = dict(zip(nodes, ray.get(asked), strict=True))
@@ -34,11 +39,11 @@ class RayEngine:
         """How many there are now."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
-    def run(self, work: Work, blocks: Iterable[range], done: Callable[[Any], None]) -> None:
+    def run(self, work: Work, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
         """See :class:`recursa.studies.engines.Engine`."""
         ray, waiting = self._ray, iter(blocks)
         try:
-            study = [ray.put(work)]  # in a list: the workers fetch it themselves, once
+            study = [ray.put(work), self._folder]  # in a list: the workers fetch it themselves, once
             ray.get([self._on(node, _warmed).remote(study) for node in elsewhere(self._met)])
             task = ray.remote(_applied)
             under_way = [task.remote(study, block) for block in islice(waiting, AHEAD * self.workers())]
@@ -57,20 +62,22 @@ class RayEngine:
             ) from None
 
 
-def _applied(study: list[Any], rows: range) -> Any:
-    return applied(_fetched(study[0]), rows)
+def _applied(study: list[Any], block: Any) -> Any:
+    return applied(_fetched(*study), block)
 
 
 def _warmed(study: list[Any]) -> None:
-    warmed(_fetched(study[0]))
+    warmed(_fetched(*study))
 
 
 @lru_cache(maxsize=2)
-def _fetched(place: Any) -> Work:
+def _fetched(place: Any, folder: str | None) -> Work:
     import ray
 
-    found: Work = ray.get(place)
-    return found
+    if folder is not None:
+        os.chdir(folder)
+    work: Work = ray.get(place)
+    return work
 
 
 def _require_answer(address: str | None) -> None:
@@ -89,19 +96,31 @@ def ray_cluster(
         raise StudyError("engine \"ray\" needs the package 'ray': pip install 'recursa[ray]'")
     import ray
 
-    ours = not ray.is_initialized()
-    try:
-        if ours:
-            _require_answer(address)
-            here = {"address": "local", "num_cpus": workers or cores} if address is None else {"address": address}
-            told = ray.init(**here, configure_logging=False, log_to_driver=False)
-            if told.dashboard_url:
-                tell(f"dashboard: http://{told.dashboard_url}")
-    except (OSError, ValueError, RuntimeError) as error:
-        where = f" at '{address}'" if address else ""
-        raise StudyError(f"there is no Ray cluster{where}: {error}. Start one with 'ray start --head'") from None
-    try:
-        yield RayEngine(ray)
-    finally:
-        if ours:
-            ray.shutdown()
+    ours, folder = not ray.is_initialized(), None
+    with safe_paths() if ours else nullcontext():
+        try:
+            if ours:
+                _require_answer(address)
+                folder = os.getcwd() if address is None else None
+                information = _initialized(ray, address, workers or cores)
+                if information.dashboard_url:
+                    tell(f"dashboard: http://{information.dashboard_url}")
+        except (OSError, ValueError, RuntimeError) as error:
+            where = f" at '{address}'" if address else ""
+            raise StudyError(f"there is no Ray cluster{where}: {error}. Start one with 'ray start --head'") from None
+        try:
+            yield RayEngine(ray, folder)
+        finally:
+            if ours:
+                ray.shutdown()
+
+
+def _initialized(ray: Any, address: str | None, cores: int) -> Any:
+    """Start Ray, or connect to it, and return what it tells about itself.
+
+    Ray has its workers search the directory in which it is initialised before all others; the one above this package
+    has nothing in it that Python does not search anyway.
+    """
+    options = {"address": "local", "num_cpus": cores} if address is None else {"address": address}
+    with chdir(Path(__file__).resolve().parents[2]):
+        return ray.init(**options, configure_logging=False, log_to_driver=False)

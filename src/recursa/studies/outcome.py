@@ -30,17 +30,15 @@ def read_study(path: Path) -> StudyResult:
     about = store.about()
     if about is None:
         raise ResultFileError(f"cannot read '{path}': it is a folder without a study in it")
-    try:
-        asked = study_from_data(about["study"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise StudyError(f"store '{path}' is damaged: what it says of its study cannot be read ({error})") from None
-    whole, rows = Joined(asked), 0
-    for number in store.finished():
-        parts = store.parts(number, look=False)  # what it holds may be larger than a memory
-        if parts is not None:
-            whole.join(parts)
-            rows += min(about["block"], asked.total - number * about["block"])
-    return StudyResult(asked, path, whole.results(about["shapes"]), None, rows)
+    with store.readable("what it says of its study"):
+        study = study_from_data(about["study"])
+        whole, rows = Joined(study), 0
+        for number in store.finished():
+            parts = store.parts(number, look=False)  # what it holds may be larger than a memory
+            if parts is not None:
+                whole.join(parts)
+                rows += min(about["block"], study.total - number * about["block"])
+        return StudyResult(study, path, whole.results(about["shapes"]), None, rows)
 
 
 class Joined:
@@ -116,7 +114,16 @@ class StudyResult:
             raise unknown_name("result", name, self.names)
         import zarr
 
-        return np.asarray(zarr.open_array(f"{self.path}/{name}", mode="r")[...])
+        store = self._sound_arrays()
+        store.require_data(f"{name}/")
+        with store.readable(f"array '{name}'"):
+            return np.asarray(zarr.open_array(f"{self.path}/{name}", mode="r")[...])
+
+    def _sound_arrays(self) -> Store:
+        """Return the store of Zarr arrays, if what it says of the arrays is as it was written."""
+        store = Store(str(self.path))
+        store.require_arrays(store.about() or {"files": {}})
+        return store
 
     def to_xarray(self) -> Dataset:
         """The rows as a dataset with dimension "sample"; of a store lazily, as Dask arrays where Dask is installed.
@@ -135,8 +142,11 @@ class StudyResult:
                 raise StudyError(f"store '{self.path}' holds tables: to_pandas() reads them")
             from importlib.util import find_spec
 
-            found: Dataset = xarray.open_zarr(self.path, chunks={} if find_spec("dask") else None, consolidated=True)
-            return self._labelled(found)
+            with self._sound_arrays().readable("the group of its arrays"):
+                found: Dataset = xarray.open_zarr(
+                    self.path, chunks={} if find_spec("dask") else None, consolidated=True
+                )
+                return self._labelled(found)
         data: dict[str, Any] = {}
         for name, array in (self._arrays or {}).items():
             data[name] = (("sample", *axes_of(self.study, name, array.shape[1:])), array)
@@ -178,9 +188,11 @@ class StudyResult:
         """The finished blocks of a store of tables, each row under its number."""
         store = Store(str(self.path))
         block = (store.about() or {})["block"]
+        store.require_data()
         tables = []
         for number in store.finished():
-            table = pandas.read_parquet(store.table(number))
+            with store.readable(store.table(number).name):
+                table = pandas.read_parquet(store.table(number))
             table.index = pandas.RangeIndex(number * block, number * block + len(table), name="sample")
             tables.append(table)
         return pandas.concat(tables) if tables else pandas.DataFrame()

@@ -9,8 +9,9 @@ care. Rows that are not finite (a motion that diverged) are counted and left out
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,11 @@ class Extremes(Reduction):
 
 @dataclass(frozen=True)
 class Moments(Reduction):
-    """Mean and standard deviation (Chan's formulas along the tree), and how many rows were finite."""
+    """Mean and standard deviation (Chan's formulas along the tree), and how many rows were finite.
+
+    A part has the largest whole branches of the tree in its rows: their ``level`` and ``number``, which are the rows
+    ``number * 2**level`` to ``(number + 1) * 2**level``, and for each the count, mean and sum of squares about it.
+    """
 
     name = "moments"
 
@@ -96,79 +101,53 @@ class Moments(Reduction):
         """See :class:`Reduction`."""
         flat = rows.reshape(len(rows), -1)
         known = _finite(flat)
-        leaves = np.stack([known.astype(float), np.where(known, flat, 0.0), np.zeros(flat.shape)], axis=1)
-        return _as_part(_nodes(leaves, first))
+        sums = np.stack([known.astype(float), np.where(known, flat, 0.0), np.zeros(flat.shape)], axis=1)
+        number = np.arange(first, first + len(rows))
+        return _branches({"level": np.zeros(len(rows), np.int64), "number": number, "sums": sums})
 
     def join(self, one: Part, other: Part) -> Part:
         """See :class:`Reduction`."""
-        return _as_part(_merged({**_as_nodes(one), **_as_nodes(other)}))
+        return _branches({name: np.concatenate([one[name], other[name]]) for name in one})
 
     def result(self, whole: Part, shape: tuple[int, ...]) -> dict[str, Array]:
         """See :class:`Reduction`."""
-        nodes = _as_nodes(whole)
-        total = None  # what no sibling is left for is joined from the right, the smallest first
-        for key in sorted(nodes, key=lambda key: key[1] << key[0], reverse=True):
-            total = nodes[key] if total is None else _joined(nodes[key], total)
-        assert total is not None
-        count, mean, squares = total
+        branches = whole["sums"][np.argsort(whole["number"] << whole["level"])]
+        count, mean, squares = reduce(lambda total, one: _joined(one, total), branches[::-1])  # the last are smallest
         with np.errstate(invalid="ignore", divide="ignore"):
             deviation = np.sqrt(squares / np.where(count > 1.0, count - 1.0, np.nan))
         found = {"count": count.astype(np.int64), "mean": np.where(count > 0.0, mean, np.nan), "std": deviation}
         return {name: x.reshape(shape) for name, x in found.items()}
 
 
-Node = tuple[int, int]  # level and number: rows number * 2**level to (number + 1) * 2**level
-
-
 def _joined(left: Array, right: Array) -> Array:
-    """Count, mean and sum of squares about it, (3, m), of two groups of rows."""
-    n, other = left[0], right[0]
+    """Return count, mean and sum of squares about it, (..., 3, m), of the rows of two branches."""
+    (n, mean, squares), (other, mean_right, squares_right) = (np.moveaxis(one, -2, 0) for one in (left, right))
     total = n + other
     share = np.divide(other, total, out=np.zeros_like(total), where=total > 0.0)
-    gap = right[1] - left[1]
-    mean = left[1] + gap * share
-    return np.stack([total, np.where(n > 0.0, mean, right[1]), left[2] + right[2] + gap * gap * (n * share)])
+    gap = mean_right - mean
+    joined = [
+        total,
+        np.where(n > 0.0, mean + gap * share, mean_right),
+        squares + squares_right + gap * gap * (n * share),
+    ]
+    return np.stack(joined, axis=-2)
 
 
-def _nodes(leaves: Array, first: int) -> dict[Node, Array]:
-    """The largest whole branches of the tree within some rows; leaves (rows, 3, m)."""
-    found: dict[Node, Array] = {}
-    level, start, rest = 0, first, leaves
-    while len(rest):
-        if start % 2:
-            found[level, start], rest, start = rest[0], rest[1:], start + 1
-        if len(rest) % 2:
-            found[level, start + len(rest) - 1], rest = rest[-1], rest[:-1]
-        if len(rest):
-            rest = np.stack(list(_joined_all(rest[0::2], rest[1::2])), axis=1)
-        level, start = level + 1, start // 2
-    return found
-
-
-def _joined_all(left: Array, right: Array) -> Array:
-    return _joined(np.moveaxis(left, 1, 0), np.moveaxis(right, 1, 0))
-
-
-def _merged(nodes: dict[Node, Array]) -> dict[Node, Array]:
-    """Siblings become their parent, as long as there are any."""
-    waiting = sorted(nodes)
-    while waiting:
-        level, number = waiting.pop(0)
-        sibling = level, number ^ 1
-        if (level, number) in nodes and sibling in nodes:
-            left, right = nodes.pop((level, number & ~1)), nodes.pop((level, number | 1))
-            nodes[level + 1, number // 2] = _joined(left, right)
-            waiting.append((level + 1, number // 2))
-    return nodes
-
-
-def _as_part(nodes: Mapping[Node, Array]) -> Part:
-    keys = sorted(nodes)
-    return {"nodes": np.array(keys, np.int64).reshape(-1, 2), "sums": np.array([nodes[key] for key in keys])}
-
-
-def _as_nodes(part: Part) -> dict[Node, Array]:
-    return {(int(a), int(b)): x for (a, b), x in zip(part["nodes"], part["sums"], strict=True)}
+def _branches(nodes: Part) -> Part:
+    """Join siblings to their parent, level by level, as long as there are any; ``sums`` are (nodes, 3, m)."""
+    kept: list[Part] = []
+    level, number, sums = 0, nodes["number"][:0], nodes["sums"][:0]
+    while len(number) or (nodes["level"] >= level).any():
+        here = nodes["level"] == level
+        number = np.concatenate([number, nodes["number"][here]])
+        order = np.argsort(number)
+        number, sums = number[order], np.concatenate([sums, nodes["sums"][here]])[order]
+        left = np.flatnonzero((number[:-1] % 2 == 0) & (number[1:] == number[:-1] + 1))
+        alone = np.ones(len(number), bool)
+        alone[left] = alone[left + 1] = False
+        kept.append({"level": np.full(alone.sum(), level), "number": number[alone], "sums": sums[alone]})
+        number, sums, level = number[left] // 2, _joined(sums[left], sums[left + 1]), level + 1
+    return {name: np.concatenate([one[name] for one in kept]) for name in nodes}
 
 
 @dataclass(frozen=True)
@@ -222,28 +201,26 @@ class Quantiles(Reduction):
     def part(self, rows: Array, first: int) -> Part:
         """See :class:`Reduction`."""
         flat = rows.reshape(len(rows), -1)
-        together = _keys(np.arange(flat.shape[1]), _bucket(flat))  # sorted as one number, which is quick
-        return _counts(*np.unique(together[_finite(flat)], return_counts=True))
+        keys = np.arange(flat.shape[1]) * _BUCKETS + (_bucket(flat) + _BUCKETS // 2)  # a column and its bucket
+        keys, count = np.unique(keys[_finite(flat)], return_counts=True)
+        return {"keys": keys, "count": count.astype(np.int64)}
 
     def join(self, one: Part, other: Part) -> Part:
         """See :class:`Reduction`."""
-        keys = np.concatenate([_keys(part["column"], part["bucket"]) for part in (one, other)])
-        order = np.argsort(keys, kind="stable")  # both are sorted: they are only merged
-        keys, count = keys[order], np.concatenate([one["count"], other["count"]])[order]
-        new = np.ones(len(keys), bool)
-        new[1:] = keys[1:] != keys[:-1]
-        starts = np.flatnonzero(new)
-        return _counts(keys[starts], np.add.reduceat(count, starts) if len(starts) else count)
+        keys, at = np.unique(np.concatenate([one["keys"], other["keys"]]), return_inverse=True)
+        count = np.zeros(len(keys), np.int64)
+        np.add.at(count, at, np.concatenate([one["count"], other["count"]]))
+        return {"keys": keys, "count": count}
 
     def result(self, whole: Part, shape: tuple[int, ...]) -> dict[str, Array]:
         """See :class:`Reduction`."""
+        columns, bucket = np.divmod(whole["keys"], _BUCKETS)
         found = np.full((math.prod(shape), len(self.shares)), np.nan)
-        for column in np.unique(whole["column"]):
-            own = whole["column"] == column
+        for column in np.unique(columns):
+            own = columns == column
             upto = np.cumsum(whole["count"][own])
-            values = _value(whole["bucket"][own])
             ranks = np.ceil(np.array(self.shares) * upto[-1]).clip(1, upto[-1])
-            found[column] = values[np.searchsorted(upto, ranks)]
+            found[column] = _value(bucket[own] - _BUCKETS // 2)[np.searchsorted(upto, ranks)]
         return {"quantiles": found.reshape(*shape, len(self.shares)), "shares": np.array(self.shares)}
 
     def as_data(self) -> Any:
@@ -252,17 +229,6 @@ class Quantiles(Reduction):
 
 
 _BUCKETS = 1 << (64 - _BITS)  # of both signs
-
-
-def _keys(column: Array, bucket: Array) -> Array:
-    """A column and a bucket as one whole number, in their order."""
-    return np.asarray(column, np.int64) * _BUCKETS + (np.asarray(bucket, np.int64) + _BUCKETS // 2)
-
-
-def _counts(keys: Array, count: Array) -> Part:
-    """How many values each bucket of a column has, in numbers that are as short as they can be: they are sent."""
-    column, bucket = keys // _BUCKETS, keys % _BUCKETS - _BUCKETS // 2
-    return {"column": column.astype(np.int32), "bucket": bucket.astype(np.int32), "count": count.astype(np.int64)}
 
 
 def _bucket(values: Array) -> Array:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import StudyError
-from recursa.studies.block_work import BlockWork, Done
+from recursa.studies.block_work import BlockWork, Done, Rows
 from recursa.studies.computing import labels
 from recursa.studies.engines import opened
 from recursa.studies.outcome import Joined, StudyResult, axes_of
@@ -28,6 +27,7 @@ Array = NDArray[Any]
 
 _SECONDS = 1.0  # a block's worth of work
 _BYTES = 64_000_000  # and of results
+_SENT = 8_000_000  # and of draws, which clusters are sent with the block
 _MOST = 1 << 20  # rows
 
 
@@ -97,7 +97,8 @@ def _prepared(study: Study, place: Store, block: int | None, resume: bool) -> tu
         raise StudyError(
             f"store '{place.path}' was begun with blocks of {found['block']} rows, not {block}; leave block= away"
         )
-    written = found.get("written", {})
+    place.require_arrays(found)
+    written = found["written"]
     for name, given in (("compress", place.compress), ("keep_bits", place.keep_bits)):
         if given is not None and given != written.get(name):
             raise StudyError(
@@ -135,7 +136,8 @@ def _block_size(pilot: Pilot, study: Study, block: int | None) -> int:
         return min(int(block), study.total)
     by_time = _SECONDS / max(pilot.seconds, 1e-9)
     heaviest = max(1, sum(x[0].nbytes for x in pilot.outputs.values()), study.computation.row_bytes)
-    return int(np.clip(min(by_time, _BYTES / heaviest, _MOST), 1, study.total))
+    drawn = max(1, 8 * sum(one.width for one in study.sampling.variables))
+    return int(np.clip(min(by_time, _BYTES / heaviest, _SENT / drawn, _MOST), 1, study.total))
 
 
 # ---- blocks ----------------------------------------------------------------------------------------------------------
@@ -153,7 +155,7 @@ def _carried_out(
     progress: bool,
 ) -> None:
     numbers = left if place is not None else range(-(-study.total // size))
-    blocks: Iterator[range] = (range(k * size, min((k + 1) * size, study.total)) for k in numbers)
+    rows = (range(k * size, min((k + 1) * size, study.total)) for k in numbers)
     before = 0 if place is None else study.total - sum(min(size, study.total - k * size) for k in left)
     with opened(engine, address, workers, told if progress else unheard) as act:
         bar = Progress(study.total, before, act.workers) if progress else None
@@ -164,6 +166,7 @@ def _carried_out(
                 bar.add(len(done.rows))
 
         with bar or nullcontext():
+            blocks = (Rows(one, study.values(one) if act.remote else None) for one in rows)
             act.run(BlockWork(study, place, size), blocks, taken)
 
 

@@ -1,7 +1,8 @@
 """Where results of studies are kept: folders of Zarr arrays or Parquet tables, with a record for every finished block.
 
 A block's data are written first, its record last and as a whole: what has a record is there. Records carry checksums of
-the data, so that what a loss of power tore is found and computed again. One process at a time holds a store.
+the data and of themselves, so that what a loss of power tore is found and computed again. One process at a time holds a
+store.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import io
 import json
 import math
 import os
+import shutil
 import warnings
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +34,9 @@ COMPRESSIONS: tuple[str, ...] = get_args(Compression)
 SUFFIXES = (".zarr", ".parquet")
 _OURS = ".recursa"
 _ABOUT = "study.json"
+_BEGUN = "begun.json"  # names of what is being made in a new store; a store that is made has none
 _NO_FILE = "none"  # of a chunk that is all fill value, which Zarr does not write
+_CHECKSUM = 16  # bytes
 FORMAT_VERSION = 1
 
 
@@ -89,36 +92,91 @@ class Store:
     def about(self) -> dict[str, Any] | None:
         """What was written of the study when the store was made; None where there is none."""
         try:
-            text = (self.folder / _OURS / _ABOUT).read_text("utf-8")
-            found = json.loads(text)
-            version = found["format"]
+            content = (self.folder / _OURS / _ABOUT).read_bytes()
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StudyError(f"store '{self.path}' is damaged: {_OURS}/{_ABOUT} cannot be read ({error})") from None
+        except OSError as error:
+            raise StudyError(f"cannot read '{self.path}': {error.strerror or error}") from None
+        with self.readable(f"{_OURS}/{_ABOUT}"):
+            about = dict(json.loads(content))
+            checksum = about.pop("checksum", None)
+            version = about["format"]
+            if version == FORMAT_VERSION and checksum != _digest(_text(about)):
+                raise ValueError("its checksum does not match its content")
         if version != FORMAT_VERSION:
             raise StudyError(
-                f"store '{self.path}' has format {version}, and this version of Recursa knows {FORMAT_VERSION}"
+                f"store '{self.path}' has format {version!r:.20}, and this version of Recursa knows {FORMAT_VERSION}"
             )
-        return dict(found)
+        return about
 
     def make(self, about: Mapping[str, Any], columns: tuple[Column, ...], total: int, block: int) -> None:
-        """The folder with empty arrays; a folder with other things in it is refused."""
-        if self.folder.is_dir() and any(name.name != _OURS for name in self.folder.iterdir()):
+        """Make the folder with empty arrays; a folder with other things in it is refused.
+
+        What is about to be made is noted first: a store whose creation was killed, or found no space, is made again.
+        """
+        begun = self.folder / _OURS / _BEGUN
+        names = [] if self.tables else ["zarr.json", *(one.name for one in columns)]
+        try:
+            self._remove_begun(begun)
+            self._records.mkdir(parents=True, exist_ok=True)
+            write_together({begun: json.dumps(names)})
+            if not self.tables:
+                self._make_arrays(about, columns, total, block)
+            files = [name if name.endswith(".json") else f"{name}/zarr.json" for name in names]
+            head: dict[str, Any] = {"format": FORMAT_VERSION, "recursa": __version__, "block": block}
+            head["written"] = {"compress": self.compress, "keep_bits": self.keep_bits}
+            head["files"] = {name: _digest_of(self.folder / name) for name in files}
+            whole = json.loads(json.dumps({**head, **about}))
+            write_together({self.folder / _OURS / _ABOUT: _text({**whole, "checksum": _digest(_text(whole))})})
+            begun.unlink()
+        except OSError as error:
+            raise StudyError(f"cannot make '{self.path}': {error.strerror or error}") from None
+
+    def _remove_begun(self, begun: Path) -> None:
+        """Remove what an earlier attempt to make this store left; anything else in the folder is an error."""
+        present = {item.name for item in self.folder.iterdir()} if self.folder.is_dir() else set()
+        if begun.exists():
+            with self.readable(f"{_OURS}/{_BEGUN}"):
+                ours = {str(name) for name in json.loads(begun.read_bytes())}
+            for name in present & ours:
+                path = self.folder / name
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            present -= ours
+        if present - {_OURS}:
             raise StudyError(
                 f"store '{self.path}' is there already and holds no study; take another name, or remove it"
             )
+
+    @contextmanager
+    def readable(self, what: str) -> Iterator[None]:
+        """Turn whatever a library raises about a part of the store that is damaged into a StudyError that names it."""
         try:
-            self._records.mkdir(parents=True, exist_ok=True)
-            if not self.tables:
-                self._make_arrays(about, columns, total, block)
-        except OSError as error:
-            raise StudyError(f"cannot make '{self.path}': {error.strerror or error}") from None
-        written = {"compress": self.compress, "keep_bits": self.keep_bits}
-        text = json.dumps(
-            {"format": FORMAT_VERSION, "recursa": __version__, "block": block, "written": written, **about}, indent=1
-        )
-        write_together({self.folder / _OURS / _ABOUT: text})
+            yield
+        except RecursaError:
+            raise
+        except Exception as error:  # readers of JSON, Zarr and Parquet have many ways to say that they cannot read
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise StudyError(
+                f"store '{self.path}' is damaged: {what} cannot be read ({reason}). Take the store from where it was "
+                "written, or remove it and run the study again"
+            ) from None
+
+    def require_arrays(self, about: Mapping[str, Any]) -> None:
+        """Raise a StudyError unless what Zarr says of the arrays (shapes, types, chunks) is as it was written."""
+        for name, digest in about["files"].items():
+            with self.readable(name):
+                if not _as_told(self.folder / name, digest):
+                    raise ValueError("its checksum does not match its content")
+
+    def require_data(self, prefix: str = "") -> None:
+        """Raise a StudyError unless the data of finished blocks in files of such names are as they were written."""
+        for number in self.finished():
+            for name, digest in (self._recorded(number) or ({}, {}))[0].items():
+                if name.startswith(prefix) and not _as_told(self.folder / name, digest):
+                    raise StudyError(
+                        f"store '{self.path}' is damaged: block {number} in '{name}' is not as it was written. Run the "
+                        "study again with this store, and it is computed anew"
+                    )
 
     def _make_arrays(self, about: Mapping[str, Any], columns: tuple[Column, ...], total: int, block: int) -> None:
         import zarr
@@ -163,10 +221,11 @@ class Store:
                 "What was finished before is whole; run the study again to go on"
             ) from None
         flat = {f"{way}/{name}": array for way, part in parts.items() for name, array in part.items()}
-        content = io.BytesIO()
-        np.savez(content, **flat, digests=np.array(json.dumps(digests)))  # type: ignore[arg-type]
+        buffer = io.BytesIO()
+        np.savez(buffer, **flat, digests=np.array(json.dumps(digests)))  # type: ignore[arg-type]
+        content = buffer.getvalue()
         try:
-            write_together({self._record(number): content.getvalue()}, tidy=False)
+            write_together({self._record(number): content + _checksum(content)}, tidy=False)
         except RecursaError as error:
             raise StudyError(f"{error}. What was finished before is whole; run the study again to go on") from None
 
@@ -228,21 +287,34 @@ class Store:
 
         ``look``: whether the data are read to be sure of that; else only the lengths of files are compared.
         """
-        try:
-            with np.load(self._record(number), allow_pickle=False) as file:
-                digests = json.loads(str(file["digests"]))
-                flat = {name: file[name] for name in file.files if name != "digests"}
-            as_told = _as_told if look else _as_long
-            whole = all(as_told(self.folder / name, digest) for name, digest in digests.items())
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        recorded = self._recorded(number)
+        if recorded is None:
             return None
-        if not whole:
+        digests, flat = recorded
+        as_told = _as_told if look else _as_long
+        try:
+            if not all(as_told(self.folder / name, digest) for name, digest in digests.items()):
+                return None
+        except (OSError, ValueError):
             return None
         found: dict[str, Part] = {}
         for name, array in flat.items():
             way, _, own = name.rpartition("/")
             found.setdefault(way, {})[own] = array
         return found
+
+    def _recorded(self, number: int) -> tuple[dict[str, str], dict[str, Array]] | None:
+        """Return checksums by file, and parts of reductions, from the record of a block; None where it is damaged."""
+        try:
+            content = self._record(number).read_bytes()
+        except OSError:
+            return None
+        content, checksum = content[:-_CHECKSUM], content[-_CHECKSUM:]
+        if _checksum(content) != checksum:
+            return None
+        with self.readable(f"the record of block {number}"), np.load(io.BytesIO(content), allow_pickle=False) as file:
+            digests = dict(json.loads(str(file["digests"])))
+            return digests, {name: file[name] for name in file.files if name != "digests"}
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -263,9 +335,17 @@ class Store:
             os.close(file)
 
 
+def _text(about: Mapping[str, Any]) -> bytes:
+    return json.dumps(about, indent=1).encode()
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_CHECKSUM).digest()
+
+
 def _digest(content: bytes) -> str:
     """Length and checksum."""
-    return f"{len(content)} {hashlib.blake2b(content, digest_size=16).hexdigest()}"
+    return f"{len(content)} {_checksum(content).hex()}"
 
 
 def _digest_of(path: Path) -> str:

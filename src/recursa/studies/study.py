@@ -120,9 +120,13 @@ class Study:
             raise StudyError(f"there is no row {row}: the study has {self.total}, from 0 on")
         return row
 
-    def compute(self, rows: range) -> Outputs:
-        """The outputs of some rows, (rows, ...) each: those that are kept, or all."""
-        block = Block(self.robot, rows, self.inputs(rows), self.sampling.seed)
+    def compute(self, rows: range, values: Mapping[str, Array] | None = None) -> Outputs:
+        """The outputs of some rows, (rows, ...) each: those that are kept, or all.
+
+        ``values``: what is varied in these rows, if it is drawn already.
+        """
+        inputs = self.targets.inputs(self.sampling.variables, self.values(rows) if values is None else values, rows)
+        block = Block(self.robot, rows, inputs, self.sampling.seed)
         measured = tuple(name for name in self.measure if self.keep is None or name in self.keep)
         wanted = None if self.keep is None else tuple(name for name in self.keep if name not in self.measure)
         offered = self.computation.offered

@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recursa.dynamics.reference import pseudo_inertia
 from recursa.errors import StudyError, UnknownNameError, did_you_mean
 from recursa.facade.parameters import PARAMETERS
 from recursa.model.model import Joint
+from recursa.reach.workspace import even_rotations
 from recursa.robot import Robot
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.vec3 import SYM_ZERO, Vec3
 from recursa.studies.distributions import Distribution, distribution
 
 Array = NDArray[Any]
@@ -170,7 +174,7 @@ class Targets:
                 q[:, joint.q_start : joint.q_start + joint.kind.nq] = part
                 continue
             start = joint.q_start + joint.kind.quaternion
-            q[:, start : start + 4] = _rotations(part[:, :3])
+            q[:, start : start + 4] = even_rotations(part[:, :3])
             if joint.kind.nv > 3:
                 q[:, joint.q_start : joint.q_start + 3] = part[:, 3:]
         return q
@@ -223,26 +227,16 @@ class Targets:
         return found
 
     def _add_payload(self, parameters: Array, payload: Mapping[int | None, Array], rows: range) -> None:
-        """A point mass at a place of a link, in the axes of its body: m, m c, m (c.c 1 - c c*)."""
+        """Add a point mass at a place of a link, in the axes of its body."""
         mass, *place = (payload.get(k, np.zeros(len(rows))) for k in range(len(PAYLOAD)))
         if bool((mass < 0.0).any()):
             row = int(np.argmax(mass < 0.0))
             raise StudyError(_negative("payload.mass", mass[row], rows[row]))
         link = self.robot.model.links[self.robot.model.link_index(self.payload_at)]
-        rotation = np.array([tuple(row) for row in link.offset.rotation.rows()], dtype=float)
-        origin = np.array(tuple(link.offset.translation), dtype=float)
-        x, y, z = (
-            origin[i] + rotation[i, 0] * place[0] + rotation[i, 1] * place[1] + rotation[i, 2] * place[2]
-            for i in range(3)
-        )
-        added = {
-            "m": mass, "mcx": mass * x, "mcy": mass * y, "mcz": mass * z,
-            "Ixx": mass * (y * y + z * z), "Ixy": -mass * x * y, "Iyy": mass * (x * x + z * z),
-            "Ixz": -mass * x * z, "Iyz": -mass * y * z, "Izz": mass * (x * x + y * y),
-        }  # fmt: skip
+        com = link.offset @ Vec3(*place)
         start = link.body * len(PARAMETERS)
-        for k, name in enumerate(PARAMETERS):
-            parameters[:, start + k] += added[name]
+        added = RigidInertia.from_com(mass, com, SYM_ZERO).components()
+        parameters[:, start : start + len(PARAMETERS)] += np.stack(added, axis=1)
 
 
 def require_likely_masses(variables: tuple[Variable, ...], total: int) -> None:
@@ -268,14 +262,11 @@ def _require_bodies_of_matter(robot: Robot, parameters: Array, bodies: list[int]
     """Inertial parameters that no body can have are named: negative mass, or a density that would be negative."""
     names = robot.parameter_names
     for body in bodies:
-        m, x, y, z, xx, xy, yy, xz, yz, zz = parameters[:, 10 * body : 10 * body + 10].T
-        if bool((m < 0.0).any()):
-            row = int(np.argmax(m < 0.0))
-            raise StudyError(_negative(names[10 * body], m[row], rows[row]))
-        half = 0.5 * (xx + yy + zz)
-        pseudo = np.stack(
-            [half - xx, -xy, -xz, x, -xy, half - yy, -yz, y, -xz, -yz, half - zz, z, x, y, z, m], axis=-1
-        ).reshape(-1, 4, 4)
+        own = tuple(parameters[:, 10 * body : 10 * body + 10].T)
+        if bool((own[0] < 0.0).any()):
+            row = int(np.argmax(own[0] < 0.0))
+            raise StudyError(_negative(names[10 * body], own[0][row], rows[row]))
+        pseudo: Array = np.moveaxis(np.array(pseudo_inertia(own)), -1, 0)
         least, largest = np.linalg.eigvalsh(pseudo)[:, [0, -1]].T
         wrong = least < -_INDEFINITE * largest
         if bool(wrong.any()):
@@ -285,13 +276,6 @@ def _require_bodies_of_matter(robot: Robot, parameters: Array, bodies: list[int]
                 f"link '{link}' in row {rows[row]}: no body has these parameters (its density would be negative "
                 f"somewhere). Vary '{link}{SCALE}', which scales mass and inertia together, or a payload"
             )
-
-
-def _rotations(u: Array) -> Array:
-    """Quaternions (x, y, z, w), every rotation equally likely, of three numbers between 0 and 1."""
-    below, above = np.sqrt(1.0 - u[:, 0]), np.sqrt(u[:, 0])
-    one, two = 2.0 * math.pi * u[:, 1], 2.0 * math.pi * u[:, 2]
-    return np.stack([below * np.sin(one), below * np.cos(one), above * np.sin(two), above * np.cos(two)], axis=1)
 
 
 def _width_of(said: Any) -> int:

@@ -20,6 +20,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
 from recursa.sweeps.inputs import kind_of_input
 from recursa.sweeps.plan import Plan
+from recursa.sweeps.shape_advice import shape_advice
 
 Array = NDArray[Any]
 Gather = Callable[[Values], Iterable[Scalar]]
@@ -27,7 +28,6 @@ Gather = Callable[[Values], Iterable[Scalar]]
 _MOST_ROWS = 2**40
 _BLOCK = 2048  # rows per run: columns of this length stay in the cache
 _FLOAT_ROWS = 4  # up to here plain floats beat array columns
-ANGLES_ARE_TWO = ("continuous", "planar")  # joints whose angle is two numbers in Pinocchio, cosine and sine
 _UNIT_TOLERANCE = 1e-6
 _UNIT_TOLERANCE_SINGLE = 1e-3
 
@@ -184,21 +184,11 @@ def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array
     array = as_numbers(name, value, size)
     if array.ndim == 0 or array.shape[-1] != size:
         what = "nq" if coordinates else "nv"
-        names = f"robot '{model.name}' has {what} = {size}"
-        hint = _of_pinocchio(model, array) if coordinates else ""
-        raise ShapeError(f"{name} has shape {array.shape}, expected (..., {size}): {names}{hint}")
+        advice = shape_advice(model, name, array.shape, coordinates=coordinates)
+        raise ShapeError(
+            f"{name} has shape {array.shape}, expected (..., {size}): robot '{model.name}' has {what} = {size}{advice}"
+        )
     return array
-
-
-def _of_pinocchio(model: Model, q: Array) -> str:
-    """What to do with coordinates that are as many as Pinocchio has of this robot."""
-    longer = [joint.name for joint in model.joints if joint.independent and joint.kind.name in ANGLES_ARE_TWO]
-    if not longer or q.shape[-1:] != (model.nq + len(longer),):
-        return ""
-    return (
-        f". In Pinocchio it has {model.nq + len(longer)}: cosine and sine of an angle where one number is here, as "
-        f"of joint '{longer[0]}'. robot.reorder(q, names, layout=\"pinocchio\") converts them"
-    )
 
 
 def as_numbers(name: str, value: Any, size: int) -> Array:
@@ -209,6 +199,8 @@ def as_numbers(name: str, value: Any, size: int) -> Array:
         array = np.asarray(value)
     except ValueError:
         raise ShapeError(f"{name} must have shape (..., {size}), but its rows differ in length") from None
+    except RuntimeError as error:  # as PyTorch says it, also for lists of tensors
+        raise carries_gradients(name) if "requires grad" in str(error) else error from None
     if array.dtype == np.float64:  # native: the usual case
         return array
     if array.dtype.kind in "biu":
@@ -218,6 +210,15 @@ def as_numbers(name: str, value: Any, size: int) -> Array:
     if array.dtype.kind == "f" and array.dtype.newbyteorder("=") != np.float32:
         array = array.astype(np.float64, copy=False)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def carries_gradients(name: str) -> StateError:
+    """The refusal of a tensor of PyTorch whose gradients would be lost."""
+    return StateError(
+        f"{name} is a tensor that requires gradients, which this method does not carry. robot.torch() has the same "
+        "quantities as functions that autograd goes through, as in robot.torch().mass_matrix(q), and rollouts; for "
+        "numbers without gradients pass tensor.detach()"
+    )
 
 
 def _excerpt(value: Any) -> str:

@@ -336,13 +336,14 @@ def kind_of_input(name: str) -> InputKind:
     >>> kind_of_input("joint:T").name, kind_of_input("q").coordinates
     ('joint:', True)
     """
-    kind = _find(name)
+    kind = find_kind_of_input(name)
     if kind is None:
         raise unknown_name("kind of input", name, INPUT_KINDS)
     return kind
 
 
-def _find(name: str) -> InputKind | None:
+def find_kind_of_input(name: str) -> InputKind | None:
+    """The kind of an input, by its own name; None where there is none of that name."""
     beginning, colon, own = name.partition(":")
     made = _MADE_OF_THE_NAME.get(beginning + colon)
     return INPUT_KINDS.get(beginning + colon) if made is None else made(own)
@@ -356,13 +357,13 @@ def readers(name: str) -> Over | None:
     """
     if name in CONSTANTS:
         return CONSTANTS[name].over
-    kind = _find(name)
+    kind = find_kind_of_input(name)
     return None if kind is None or kind.over is Over.BASE or kind.replaces else kind.over
 
 
 def has_own_name(name: str) -> bool:
     """Whether it is an input with a name of its own, such as "joint:T"."""
-    kind = _find(name)
+    kind = find_kind_of_input(name)
     return kind is not None and kind.has_own_names
 
 

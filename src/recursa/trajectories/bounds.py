@@ -40,19 +40,20 @@ class Limits:
         effort: Bound | None,
         jerk: Bound | None = None,
     ) -> Limits:
-        """Those that are given, else the robot's; accelerations and jerks are in no robot file."""
-        if velocity is acceleration is effort is jerk is None:  # looked up once: a robot does not change
-            kept = robot.evaluator.kept
-            if _KEPT not in kept:
-                none = np.full(robot.nv, np.inf)
-                kept[_KEPT] = cls(_speeds(robot), none, robot.effort_limits, none)
-            return kept[_KEPT]  # type: ignore[no-any-return]
-        none = np.full(robot.nv, np.inf)
+        """Those that are given, else the robot's own."""
+        kept = robot.evaluator.kept
+        if _KEPT not in kept:  # looked up once: a robot does not change
+            rates = (_of_joints(robot, name) for name in ("velocity", "acceleration", "jerk"))
+            speeds, accelerations, jerks = rates
+            kept[_KEPT] = cls(speeds, accelerations, robot.effort_limits, jerks)
+        own: Limits = kept[_KEPT]
+        if velocity is acceleration is effort is jerk is None:
+            return own
         return cls(
-            bound("velocity", velocity, robot, _speeds(robot)),
-            bound("acceleration", acceleration, robot, none),
-            bound("effort", effort, robot, robot.effort_limits),
-            bound("jerk", jerk, robot, none),
+            bound("velocity", velocity, robot, own.velocity),
+            bound("acceleration", acceleration, robot, own.acceleration),
+            bound("effort", effort, robot, own.effort),
+            bound("jerk", jerk, robot, own.jerk),
         )
 
     @cached_property
@@ -88,13 +89,14 @@ class Limits:
             )
 
 
-def _speeds(robot: Robot) -> Array:
-    """The robot's limits of velocity, with those of joints that are tied to others."""
-    limits = robot.velocity_limits
+def _of_joints(robot: Robot, rate: str) -> Array:
+    """The robot's limits of a rate of its coordinates, with those of joints that are tied to others."""
+    limits: Array = getattr(robot, f"{rate}_limits")
     for joint in robot.model.joints:
-        if joint.tie is not None and joint.velocity is not None and joint.tie.multiplier != 0.0:
+        largest = getattr(joint, rate)
+        if joint.tie is not None and largest is not None and joint.tie.multiplier != 0.0:
             at = joint.v_start
-            limits[at] = min(limits[at], joint.velocity / abs(joint.tie.multiplier))
+            limits[at] = min(limits[at], largest / abs(joint.tie.multiplier))
     return limits
 
 

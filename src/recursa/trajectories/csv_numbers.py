@@ -6,15 +6,23 @@ import csv
 import io
 import math
 import os
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
 from recursa.errors import TableError
 from recursa.files import named_file, write_together
 from recursa.sweeps.batching import Array
+
+LARGEST = 2**30
+"""Characters of a file that are read; more are an error."""
+
+LONGEST = 2**24
+"""Characters of a line, likewise."""
 
 
 @dataclass(frozen=True)
@@ -49,35 +57,47 @@ def read_table(path: str | os.PathLike[str]) -> NumberTable:
     Anything else is a :class:`~recursa.TableError` that names line and column.
     """
     source = str(path)
+    names: tuple[str, ...] = ()
+    numbers, lines = array("d"), array("q")
+    notes: dict[str, str] = {}
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(_bounded(file, source), skipinitialspace=True)
+            for cells in reader:
+                if not any(cell.strip() for cell in cells):
+                    continue
+                if cells[0].startswith("#"):
+                    name, colon, said = ",".join(cells)[1:].partition(":")
+                    notes |= {name.strip(): said.strip()} if colon and not names else {}
+                    continue
+                if not names:
+                    names = _header(source, cells, reader.line_num)
+                else:
+                    numbers.extend(_row(source, names, cells, reader.line_num))
+                    lines.append(reader.line_num)
     except OSError as error:
         raise _error(source, f"cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise _error(source, "is not text in UTF-8") from None
-    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
-    names: tuple[str, ...] = ()
-    rows: list[list[float]] = []
-    lines: list[int] = []
-    notes: dict[str, str] = {}
-    try:
-        for cells in reader:
-            if not any(cell.strip() for cell in cells):
-                continue
-            if cells[0].startswith("#"):
-                name, colon, said = ",".join(cells)[1:].partition(":")
-                notes |= {name.strip(): said.strip()} if colon and not names else {}
-                continue
-            if not names:
-                names = _header(source, cells, reader.line_num)
-            else:
-                rows.append(_row(source, names, cells, reader.line_num))
-                lines.append(reader.line_num)
     except csv.Error as error:
         raise _error(source, f"is not a table: {error}", reader.line_num) from None
     if not names:
         raise _error(source, "is empty; the first line names the columns, such as t,joint1,joint2")
-    return NumberTable(source, names, np.array(rows, dtype=float).reshape(-1, len(names)), tuple(lines), notes)
+    return NumberTable(source, names, np.array(numbers).reshape(-1, len(names)), tuple(lines), notes)
+
+
+def _bounded(file: TextIO, source: str) -> Iterator[str]:
+    """Yield the lines of a file; one without an end, or without ends of lines, is an error and fills no memory."""
+    remaining, number = LARGEST, 0
+    while line := file.readline(LONGEST + 1):
+        remaining, number = remaining - len(line), number + 1
+        if len(line) > LONGEST:
+            raise _error(source, f"has a line of more than {LONGEST:,} characters; rows end with a line break", number)
+        if remaining < 0:
+            raise _error(
+                source, f"has more than {LARGEST:,} characters. Split it, or read it yourself and pass arrays", number
+            )
+        yield line
 
 
 def _header(source: str, cells: list[str], line: int) -> tuple[str, ...]:
@@ -108,13 +128,13 @@ def _row(source: str, names: tuple[str, ...], cells: list[str], line: int) -> li
         raise _error(source, f"has {_count(len(cells), 'cell')}, the header has {len(names)}", line)
     row = []
     for name, cell in zip(names, cells, strict=True):
+        shown = cell.strip() if len(cell.strip()) <= 40 else cell.strip()[:37] + "..."
         if not _is_number(cell):
-            shown = cell.strip() if len(cell.strip()) <= 40 else cell.strip()[:37] + "..."
             what = f"'{shown}' is not a number" if shown else "the cell is empty"
             raise _error(source, what, line, name)
         row.append(float(cell))
         if not math.isfinite(row[-1]):
-            raise _error(source, f"'{cell.strip()}' is not a finite number", line, name)
+            raise _error(source, f"'{shown}' is not a finite number", line, name)
     return row
 
 

@@ -8,15 +8,17 @@ forbids.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recursa.dynamics.losses import DAMPING, FRICTION, Losses
+from recursa.dynamics.losses import Losses
 from recursa.errors import LimitError, StateError
 from recursa.sweeps.batching import Array
 from recursa.trajectories.bounds import Limits
 from recursa.trajectories.coordinates import States
+from recursa.trajectories.drives import Drive
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -26,14 +28,17 @@ _ZOOMS = 6  # times that instants are laid ten times as densely about those that
 _NEAR = 10
 
 
-def factor(robot: Robot, motion: Trajectory, limits: Limits, losses: Losses, samples: int) -> float:
+def factor(
+    robot: Robot, motion: Trajectory, limits: Limits, actuated: Collection[str] | None, losses: Losses, samples: int
+) -> float:
     """How many times as fast the motion may be."""
+    drive = Drive(robot, actuated) if np.isfinite(limits.effort).any() else None
     t = np.union1d(motion.times(samples), motion.knots)
-    k, where = _largest(robot, t, motion.sample(t), limits, losses)
+    k, where = _largest(drive, t, motion.sample(t), limits, losses)
     width = motion.duration / (samples - 1)
     for _ in range(_ZOOMS):
         near = np.clip(where + width * np.linspace(-1.0, 1.0, 2 * _NEAR + 1), motion.start, motion.end)
-        found, place = _largest(robot, near, motion.sample(near), limits, losses)
+        found, place = _largest(drive, near, motion.sample(near), limits, losses)
         k, where = min((k, where), (found, place))
         width /= _NEAR
     if not np.isfinite(k):
@@ -41,7 +46,7 @@ def factor(robot: Robot, motion: Trajectory, limits: Limits, losses: Losses, sam
     return k
 
 
-def _largest(robot: Robot, t: Array, states: States, limits: Limits, losses: Losses) -> tuple[float, float]:
+def _largest(drive: Drive | None, t: Array, states: States, limits: Limits, losses: Losses) -> tuple[float, float]:
     """The largest factor that no limit forbids at any of the instants, and the instant that decides."""
     _, v, a = states
     starts, ends, rows = [], [], []
@@ -52,8 +57,8 @@ def _largest(robot: Robot, t: Array, states: States, limits: Limits, losses: Los
         starts.append(each if speed is v else np.sqrt(each))
         ends.append(np.full(len(t), np.inf))
         rows.append(np.arange(len(t)))
-    if np.isfinite(limits.effort).any():
-        for first, last, row in _forbidden(robot, t, states, limits.effort, losses):
+    if drive is not None:
+        for first, last, row in _forbidden(drive, t, states, limits.effort, losses):
             starts.append(first)
             ends.append(last)
             rows.append(row)
@@ -66,16 +71,17 @@ def _largest(robot: Robot, t: Array, states: States, limits: Limits, losses: Los
 
 
 def _forbidden(
-    robot: Robot, t: Array, states: States, effort: Array, losses: Losses
+    drive: Drive, t: Array, states: States, effort: Array, losses: Losses
 ) -> list[tuple[Array, Array, Array]]:
     """Ranges of k in which ``+-(k^2 i + k d + c)`` is beyond a limit: where they start and end, and their instants."""
     q, v, a = states
     rest = np.zeros_like(v)
-    c = robot.inverse_dynamics(q, rest, rest)
-    i = robot.inverse_dynamics(q, v, a) - c
-    if losses in FRICTION:
-        c = c + robot.joint_losses(v, losses="friction")
-    d = robot.joint_losses(v, losses="damping") if losses in DAMPING else rest
+    c = drive.torques(q, rest, rest)
+    i = drive.torques(q, v, a) - c
+    dry, damping = drive.friction(q, v, losses), drive.damping(q, v, losses)
+    c = c if dry is None else c + dry
+    d = rest if damping is None else damping
+    robot = drive.robot
     over = np.abs(c) > effort * (1.0 + 1e-9)
     if over.any():
         row, joint = np.argwhere(over)[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +18,7 @@ from recursa.trajectories import coordinates, csv_files, curves, inputs, laws
 from recursa.trajectories.bounds import Bound, Limits
 from recursa.trajectories.coordinates import States
 from recursa.trajectories.courses import from_to, moving, points_in, spline_of, through
+from recursa.trajectories.drives import Drive
 from recursa.trajectories.frames import warn_of_other_frames
 from recursa.trajectories.inputs import Posture
 from recursa.trajectories.limits import Violation, violations
@@ -342,12 +343,20 @@ class Trajectory:
     # ---- limits ------------------------------------------------------------------------------------------------------
 
     def violations(
-        self, robot: Robot | None = None, *, effort: bool = True, losses: Losses = False, samples: int = 1001
+        self,
+        robot: Robot | None = None,
+        *,
+        effort: bool = True,
+        losses: Losses = False,
+        actuated: Collection[str] | None = None,
+        samples: int = 1001,
     ) -> list[Violation]:
         """Every limit of position, velocity and effort that the motion leaves: joint, worst value, when, limit.
 
         Looked at ``samples`` instants and at the knots; efforts come from inverse dynamics, with ``losses`` (True,
         False, "damping", "friction") as there. A tied joint is held to its own limits of position and velocity.
+        ``actuated``: names of the joints that have motors, which a robot with constraints needs; efforts are then those
+        of :meth:`Robot.actuator_torques`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.panda_like()
@@ -360,21 +369,27 @@ class Trajectory:
         t = np.union1d(self.times(samples), self._breaks)
         q, v, a = self.sample(t)
         effort = effort and any(joint.effort is not None for joint in chosen.model.joints)
-        tau = chosen.inverse_dynamics(q, v, a, losses=losses) if effort else None
+        tau = Drive(chosen, actuated).torques(q, v, a, losses) if effort else None
         return violations(chosen, t, q, v, tau)
 
     def check(
-        self, robot: Robot | None = None, *, effort: bool = True, losses: Losses = False, samples: int = 1001
+        self,
+        robot: Robot | None = None,
+        *,
+        effort: bool = True,
+        losses: Losses = False,
+        actuated: Collection[str] | None = None,
+        samples: int = 1001,
     ) -> None:
         """Raise a :class:`~recursa.LimitError` for the first limit the motion leaves; see :meth:`violations`,
-        also for ``losses`` (True, False, "damping", "friction").
+        also for ``losses`` (True, False, "damping", "friction") and ``actuated``.
 
         >>> import recursa as rc
         >>> arm = rc.robots.panda_like()
         >>> start, end = {"joint4": -1.5, "joint6": 1.5}, {"joint1": 2.0, "joint4": -1.5, "joint6": 1.5}
         >>> rc.Trajectory.cycloid(start, end, 6.0, robot=arm).check()
         """
-        found = self.violations(robot, effort=effort, losses=losses, samples=samples)
+        found = self.violations(robot, effort=effort, losses=losses, actuated=actuated, samples=samples)
         if found:
             raise min(found, key=lambda one: one.first).error()
 
@@ -386,6 +401,7 @@ class Trajectory:
         acceleration: Bound | None = None,
         effort: Bound | None = None,
         losses: Losses = False,
+        actuated: Collection[str] | None = None,
         samples: int = 1001,
     ) -> Trajectory:
         """The same motion faster or slower by one factor, as fast as the limits allow: found in closed form.
@@ -398,6 +414,7 @@ class Trajectory:
           one per freedom (nv,), or some by the names of joints; inf for none.
         - ``losses`` (True, False, "damping" or "friction"): whether damping and friction of the joints count, as for
           inverse dynamics.
+        - ``actuated``: names of the joints that have motors, which a robot with constraints needs.
 
         The way is kept and so is the shape of the motion in time; :func:`recursa.time_optimal` keeps the way alone, and
         is faster.
@@ -414,6 +431,7 @@ class Trajectory:
             chosen,
             self,
             Limits.of(chosen, velocity, acceleration, effort),
+            actuated,
             known_losses(losses),
             len(self.times(samples)),
         )

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recursa.constraints.dense import row_scales
 from recursa.dynamics.configuration import moves_by_adding
 from recursa.dynamics.gathering import damping_coefficients, friction_coefficients
+from recursa.errors import shortened
 from recursa.model.columns import angular, coordinate_units, freedom_names
+from recursa.model.equations import NO_LINK, Closing, Telling, told_of
 from recursa.model.free_flyer import flies_freely
 from recursa.model.geometry import Geometry
 from recursa.model.model import WORLD, Joint, Link
+from recursa.model.stops import STOP_DAMPING, STOP_FREQUENCY, limited_joints
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.principal import principal_axes
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -36,20 +40,19 @@ _HINGES = ("revolute", "continuous", "helical", "prismatic", "spherical")
 
 @dataclass(frozen=True)
 class Room:
-    """The space that the picture shows: its corners, its size, and the height of the ground along the vertical."""
+    """The size of the space that the robot takes, and the height of the ground along the vertical."""
 
-    box: Array  # (2, 3), lowest and highest
     size: float
     floor: float
 
 
 def figure_of(robot: Robot, q: Array, shown: Array, shelf: MeshShelf | None) -> tuple[dict[str, Any], list[str]]:
-    """The robot at q as data for the page, and notes; ``shown`` (n, nq): what has to fit the picture."""
+    """The robot at q as data for the page, and notes; ``shown`` (n, nq): how far it goes."""
     model = robot.model
     links = [[link for link in model.links if link.body == body] for body in range(WORLD, model.nbodies)]
-    size = _room(robot, shown, []).size
+    size = _room(robot, q[None], []).size
     drawn = [_shapes(robot, links[body + 1], shelf) for body in range(WORLD, model.nbodies)]
-    room = _room(robot, shown, drawn)
+    here, room = _room(robot, q[None], drawn), _room(robot, shown, drawn)
     bodies = []
     for k, (joint, inertia) in enumerate(zip(model.joints, model.inertias, strict=True)):
         ends = _ends(robot, k, links[k + 1])
@@ -57,22 +60,36 @@ def figure_of(robot: Robot, q: Array, shown: Array, shelf: MeshShelf | None) -> 
         bodies.append(
             {
                 "name": joint.child, "link": model.link_index(joint.child), "shapes": own, "mass": float(inertia.mass),
-                "com": _com(inertia), "ellipsoid": _ellipsoid(inertia), "ends": ends,
+                "com": _com(inertia), "ellipsoid": _ellipsoid(inertia),
             }
         )  # fmt: skip
-    bare = not any(drawn)
+    bare, radius = not any(drawn), _hinge_radius(robot, size)
+    shown_joints = [bare or not (drawn[k + 1] and drawn[j.parent + 1]) for k, j in enumerate(model.joints)]
     found = {
         "name": model.name, **sizes(model), "flat": moves_by_adding(model), "flying": flies_freely(model),
-        "gravity": list(model.gravity), "q": q.tolist(), "size": room.size, "box": room.box.tolist(),
-        "floor": room.floor, "bodies": bodies, "base": drawn[0] or list(_stand(robot, size, room.floor)),
-        "joints": [_joint(joint, k, bare or not (drawn[k + 1] and drawn[joint.parent + 1]), size)
-                   for k, joint in enumerate(model.joints)],
-        "freedoms": _freedoms(robot, room.size), "damping": damping_coefficients(model),
+        "gravity": list(model.gravity), "q": q.tolist(), "size": here.size,
+        "room": room.size, "floor": room.floor, "bodies": bodies, "base": drawn[0] or list(_stand(robot, size)),
+        "joints": [_joint(joint, k, shown_joints[k], radius) for k, joint in enumerate(model.joints)],
+        "struts": list(_struts(robot, shown_joints, radius)),
+        "freedoms": _freedoms(robot, here.size), "damping": damping_coefficients(model), "loops": _loops(robot, q),
+        "stops": {"frequency": STOP_FREQUENCY, "damping": STOP_DAMPING},
     }  # fmt: skip
     notes = []
+    if flies_freely(model) and any(model.gravity) and not model.description.constraints:
+        notes.append(
+            "Nothing touches the ground in this page: a robot that is let go and not fixed to the world falls."
+        )
+    if endless := [joint.name for joint in model.joints if _slides_on(joint)]:
+        notes.append(f"Sliding joints without limits in the robot's data, which nothing stops: {shortened(endless)}.")
     if any(map(any, friction_coefficients(model))):
         notes.append("Dry friction is left out in this page; damping of the joints is not.")
     return found, notes
+
+
+def _slides_on(joint: Joint) -> bool:
+    """Whether a joint slides without a stop at one of its ends."""
+    low, high = joint.limits or (-math.inf, math.inf)
+    return joint.independent and joint.kind.name == "prismatic" and math.isinf(high - low)
 
 
 # ---- shapes that the file has ----------------------------------------------------------------------------------------
@@ -130,9 +147,10 @@ def _rows(place: Transform) -> list[float]:
 
 
 def _ends(robot: Robot, body: int, links: list[Link]) -> list[list[float]]:
-    """Where joints and links hang on a body, in its frame."""
+    """Where joints, links and loops hang on a body, in its frame."""
     points = [joint.placement.translation for joint in robot.model.joints if joint.parent == body]
     points += [link.offset.translation for link in links]
+    points += [point for where, point in _attachments(robot) if where == body]
     return [[float(x) for x in point] for point in points]
 
 
@@ -200,15 +218,15 @@ def _box(inertia: RigidInertia, size: float) -> Iterator[Shape]:
         yield {"kind": "box", "size": edges, "place": found["place"], "colour": None}
 
 
-def _stand(robot: Robot, size: float, floor: float) -> Iterator[Shape]:
-    """A plate and a post under every joint that is held by the world."""
+def _stand(robot: Robot, size: float) -> Iterator[Shape]:
+    """A plate at the height of the world's origin for every joint that the world holds, and a post from there to it."""
     up = _up(robot)
     for joint in robot.model.joints:
         if joint.parent != WORLD or joint.kind.name in LOOSE:
             continue
         anchor = np.array([float(x) for x in joint.placement.translation])
-        height = float(anchor @ up) - floor
-        foot = anchor - height * up if 0.0 <= height < 1.5 * size else anchor
+        height = float(anchor @ up)
+        foot = anchor - height * up if abs(height) < 1.5 * size else anchor
         plate = foot + 0.012 * size * up
         yield {
             "kind": "bar",
@@ -221,19 +239,59 @@ def _stand(robot: Robot, size: float, floor: float) -> Iterator[Shape]:
             yield {"kind": "bar", "from": foot.tolist(), "to": anchor.tolist(), "radii": [0.04 * size, 0.03 * size]}
 
 
-def _joint(joint: Joint, number: int, shown: bool, size: float) -> dict[str, Any]:
+def _hinge_radius(robot: Robot, size: float) -> float:
+    """A part of the size of the robot; less where its links are short beside that."""
+    lengths = [float(joint.placement.translation.norm()) for joint in robot.model.joints if joint.parent != WORLD]
+    long = [length for length in lengths if length > 1e-3 * size]
+    return min(0.024 * size, 0.1 * float(np.median(long))) if long else 0.024 * size
+
+
+def _struts(robot: Robot, shown: list[bool], radius: float) -> Iterator[Shape]:
+    """Rods between points of two bodies: what a joint that slides slides on, and rods that close loops."""
+    model = robot.model
+    for k, joint in enumerate(model.joints):
+        if shown[k] and joint.kind.name == "prismatic":
+            yield _strut((joint.parent, joint.placement.translation), (k, _start(joint)), 0.5 * radius)
+    for equation in model.equations:
+        if isinstance(equation, Closing) and equation.kind == "rod":
+            first, second = _ends_of(robot, equation)
+            yield _strut(first, second, 0.3 * radius)
+
+
+def _attachments(robot: Robot) -> list[tuple[int, Vec3]]:
+    """Bodies, with the points in their frames at which loops are closed."""
+    anchored = [one for one in robot.model.equations if isinstance(one, Closing) and one.anchored]
+    return [end for equation in anchored for end in _ends_of(robot, equation)]
+
+
+def _ends_of(robot: Robot, equation: Closing) -> list[tuple[int, Vec3]]:
+    """Both bodies that a loop joins, with its points in their frames."""
+    found = []
+    for number, frame in zip(equation.links, equation.frames, strict=True):
+        link = None if number == NO_LINK else robot.model.links[number]
+        found.append((WORLD, frame.translation) if link is None else (link.body, (link.offset @ frame).translation))
+    return found
+
+
+def _strut(start: tuple[int, Vec3], end: tuple[int, Vec3], radius: float) -> Shape:
+    places = [{"body": body, "point": [float(x) for x in point]} for body, point in (start, end)]
+    return {"from": places[0], "to": places[1], "radius": radius}
+
+
+def _joint(joint: Joint, number: int, shown: bool, radius: float) -> dict[str, Any]:
     return {
         "name": joint.name, "kind": joint.kind.name, "body": number, "parent": joint.parent,
         "place": _rows(joint.placement), "axis": [float(x) for x in joint.hinge.axis], "hasAxis": joint.kind.has_axis,
-        "shown": shown and joint.kind.name in _HINGES, "radius": 0.024 * size,
+        "shown": shown and joint.kind.name in _HINGES, "radius": radius,
     }  # fmt: skip
 
 
 def _freedoms(robot: Robot, size: float) -> list[dict[str, Any]]:
-    """One entry per speed: its name, its range for a slider, its limits."""
+    """One entry per speed: its name, its range for a slider, the limits at which the joint is stopped."""
     model, (low, high) = robot.model, robot.position_limits
     efforts, turns, units = robot.effort_limits, angular(model), coordinate_units(model)
     single = {j.v_start: j.q_start for j in model.joints if j.independent and j.kind.nq == j.kind.nv == 1}
+    stopped = {joint.v_start: sorted(joint.limits or ()) for joint in limited_joints(model)}
     found = []
     for k, name in enumerate(freedom_names(model)):
         at, spread = single.get(k), math.pi if turns[k] else size
@@ -243,15 +301,37 @@ def _freedoms(robot: Robot, size: float) -> list[dict[str, Any]]:
             {
                 "name": name, "angular": turns[k], "coordinate": at, "low": least, "high": most,
                 "effort": finite_or_none(efforts[k]), "force": "N m" if turns[k] else "N",
+                "limits": [finite_or_none(x) for x in stopped[k]] if k in stopped else None,
             }
         )  # fmt: skip
     return found
 
 
 def _range(low: float, high: float, spread: float) -> tuple[float, float]:
-    if math.isfinite(low) and math.isfinite(high) and high > low:
-        return low, high
-    return -spread, spread
+    """The range of a slider: between the limits, or as far as ``spread`` where there is none."""
+    least = low if math.isfinite(low) else min(-spread, high - spread)
+    most = high if math.isfinite(high) else max(spread, low + spread)
+    return (least, most) if least < most else (-spread, spread)
+
+
+def _loops(robot: Robot, q: Array) -> dict[str, Any] | None:
+    """What the page needs to keep loops closed, and the freedoms whose drives hold a pose unless others are chosen."""
+    model = robot.model
+    if not model.description.constraints:
+        return None
+    names, mobility = freedom_names(model), robot.mobility(q)
+    loose = {k for j in model.joints if j.kind.name in LOOSE for k in range(j.v_start, j.v_start + j.kind.nv)}
+    independent = {names.index(name) for name in mobility.independent}
+    driven = set(range(model.nv)) - loose if independent & loose else independent
+    for joint in (model.joints[one.joint] for one in model.equations if isinstance(one, Telling)):
+        driven |= set(range(joint.v_start, joint.v_start + joint.kind.nv))
+    units = [unit for equation in model.equations for unit in equation.units]
+    return {
+        "mobility": mobility.freedoms, "driven": sorted(driven), "unitLength": model.unit_length,
+        "scales": row_scales(units, model.unit_length),
+        "held": [told_of(one) is None for one in model.equations for _ in one.units],  # sliders move what is prescribed
+        "joints": [[j.v_start, j.kind.nv] for j in model.joints if j.independent],
+    }  # fmt: skip
 
 
 def finite_or_none(x: float) -> float | None:
@@ -288,7 +368,7 @@ def _room(robot: Robot, shown: Array, drawn: list[list[Shape]]) -> Room:
     low, high = cloud.min(axis=0), cloud.max(axis=0)
     size = 1.1 * max(float((high - low).max()), 0.1)
     lowest = float((cloud @ _up(robot)).min())
-    return Room(np.array([low, high]), size, 0.0 if held and lowest > -0.05 * size else lowest)
+    return Room(size, 0.0 if held and lowest > -0.05 * size else lowest)
 
 
 def _corners(shape: Shape) -> Array:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from recursa.errors import RecursaError
 from recursa.formats.robot_text import model_text
 from recursa.kernels.kernel import CODES
-from recursa.processes import own_module
+from recursa.processes import module_command
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -85,7 +85,7 @@ class FormulaDesk:
         if self._process is not None and self._process.poll() is None:
             return self._process, ()
         self._stop()
-        command, environment = own_module("recursa.view.formula_process")
+        command, environment = module_command("recursa.view.formula_process")
         try:
             self._process = subprocess.Popen(
                 command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

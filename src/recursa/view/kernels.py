@@ -41,6 +41,9 @@ def _kinematics(model: Model) -> Iterator[Spelled]:
         yield _spelled(model, "integrate", "integrate")
         yield _spelled(model, "difference", "difference")
         yield _spelled(model, "chart", "configuration.chart_rates")
+    if model.description.constraints:  # with which the page keeps loops closed
+        yield _spelled(model, "error", "constraint_error")
+        yield _spelled(model, "rows", "constraint_jacobian")
 
 
 def _dynamics(model: Model) -> list[Spelled]:
@@ -83,4 +86,4 @@ def script(kernels: Sequence[str]) -> str:
 
 def sizes(model: Model) -> Mapping[str, int]:
     """Numbers that the page has to know."""
-    return {"nq": model.nq, "nv": model.nv, "nlinks": len(model.links)}
+    return {"nq": model.nq, "nv": model.nv, "nlinks": len(model.links), "ncon": model.ncon}

@@ -28,6 +28,7 @@ class MeshShelf:
     records: list[dict[str, Any]] = field(default_factory=list)
     _known: dict[str, list[tuple[int, list[float]]] | None] = field(default_factory=dict)
     corners: dict[int, Array] = field(default_factory=dict)
+    refused: set[str | None] = field(default_factory=set)  # paths of files that cannot be read
 
     def parts(self, shape: Geometry, link: str) -> list[tuple[int, list[float]]] | None:
         """Numbers of records with their colours; None where the file cannot be read, which is a warning."""
@@ -38,6 +39,7 @@ class MeshShelf:
             except ModelError as error:
                 warnings.warn(f"{error}; a box is drawn instead", ModelWarning, stacklevel=2)
                 self._known[shape.path] = None
+                self.refused.add(shape.path)
         return self._known[shape.path]
 
     def _read(self, path: Path, link: str) -> list[tuple[int, list[float]]]:

@@ -7,7 +7,8 @@ import hashlib
 import html
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -31,7 +32,8 @@ Live = Literal["events", "parent"]
 
 FORMAT = 1
 ENDINGS = (".html", ".htm")
-_FRAMED = 12  # configurations of a motion that have to fit the picture
+_FRAMED = 12  # configurations of a motion by which the size of the picture is measured
+_CLOSED = 1e-6  # m or rad by which loops may miss in a page
 
 
 # ---- pages -----------------------------------------------------------------------------------------------------------
@@ -86,22 +88,45 @@ def write_motion(path: str | os.PathLike[str], recordings: Sequence[Recording], 
 
 
 def posture(robot: Robot, q: Any = None) -> Array:
-    """One configuration (nq,), checked; without one, the neutral one moved into the joints' ranges."""
+    """One configuration (nq,), checked; without one, the neutral one within the joints' ranges, loops closed."""
     if q is None:
         low, high = robot.position_limits
-        return np.clip(robot.neutral(), low, high)
+        inside = np.clip(robot.neutral(), low, high)
+        return _assembled(robot, [inside, robot.neutral()]) if robot.constraints else inside
     values = as_array(robot.model, "q", q, coordinates=True)
     if values.ndim != 1:
         raise ShapeError(f"q has shape {values.shape}; a page begins at one state, of shape ({robot.nq},)")
     if not np.isfinite(values).all():
         raise StateError("q contains nan or infinity; there is nothing to show")
-    return np.asarray(values, dtype=float)
+    shown = np.asarray(values, dtype=float)
+    if (missed := _missed(robot, shown)) > _CLOSED:
+        raise StateError(
+            f"q does not close the loops of robot '{robot.name}': they miss by {missed:.3g} (m or rad), and a page "
+            "keeps them closed. Try robot.assemble(q), the nearest configuration that closes them"
+        )
+    return shown
+
+
+def _missed(robot: Robot, q: Array) -> float:
+    """The largest error of the robot's loops at q, in m or rad."""
+    return float(np.abs(robot.constraint_error(q)).max(initial=0.0)) if robot.constraints else 0.0
+
+
+def _assembled(robot: Robot, starts: Sequence[Array]) -> Array:
+    """The first of the configurations that closes all loops, or from which they can be closed; else the first."""
+    for q in starts:
+        if _missed(robot, q) <= _CLOSED:
+            return q
+    for q in starts:
+        with suppress(StateError):
+            return robot.assemble(q)
+    return starts[0]
 
 
 def _page(
     robots: Sequence[Robot], framed: Sequence[Array], taken: Sequence[Taken], meshes: bool, more: Mapping[str, Any]
 ) -> str:
-    """Robots, each with configurations (n, nq) that have to fit the picture, the first of them where it begins."""
+    """Robots, each with configurations (n, nq) that tell how much room it takes, the first of them where it begins."""
     shelf = shelf_for(robots[0]) if meshes else None
     first = robots[0]
     figures, notes, kernels = [], [], []
@@ -111,17 +136,21 @@ def _page(
         figures.append(figure)
         kernels.append(code)
         notes += [*said, *([why] if why else [])]
-    notes += _missing(first, shelf)
+        if _missed(robot, shown[0]) > _CLOSED:
+            notes.append("The loops of this robot are open here: no configuration was found that closes them.")
+    missing, said = _missing(first, shelf)
+    notes += said
     data = {
         "format": FORMAT,
         "version": __version__,
         "title": taken[0].recording.title if taken else first.name,
-        "subtitle": f"{first.nbodies} bodies, {first.nv} degrees of freedom, {first.mass:.4g} kg",
+        "subtitle": _subtitle(first, figures[0]["loops"]),
         "robots": figures,
         "meshes": [] if shelf is None else shelf.records,
         "motions": [one.record(robots.index(one.recording.robot)) for one in taken],
         "panels": panels(taken[0]) if taken else [],
         "notes": list(dict.fromkeys(notes)),
+        "missing": missing,
         "live": None,
         "formulas": [],
         "letters": [],
@@ -130,14 +159,35 @@ def _page(
     return document(data, script(kernels), "'self'" if data["live"] == "events" else "'none'")
 
 
-def _missing(robot: Robot, shelf: MeshShelf | None) -> list[str]:
-    """A note on meshes that are not shown, and why."""
-    wanted = [s for link in robot.model.description.links for s in link.geometry if s.mesh and s.role == "visual"]
-    if not wanted or (shelf is not None and all(shape.path for shape in wanted)):
-        return []
+def _subtitle(robot: Robot, loops: Mapping[str, Any] | None) -> str:
+    """The size of a robot in a line: of a mechanism with loops how many freedoms these leave."""
+    freedoms = f"{robot.nv} degrees of freedom"
+    if loops is not None:
+        freedoms = f"mobility {loops['mobility']}, {robot.nv} joint freedoms"
+    return f"{robot.nbodies} bodies, {freedoms}, {robot.mass:.4g}\u00a0kg"
+
+
+def _missing(robot: Robot, shelf: MeshShelf | None) -> tuple[list[list[str]], list[str]]:
+    """Meshes that are not shown, as link, name and reason; and a note on them."""
     if shelf is None:
-        return ["Meshes were left out of this page."]
-    return ["Some meshes were not found: load the robot with assets= and the folders that they are in."]
+        return [], ["Meshes were left out of this page."] if any(True for _ in _meshes(robot)) else []
+    absent = [[link, mesh, ""] for link, mesh, path in _meshes(robot) if path is None]
+    broken = [[link, mesh, "cannot be read"] for link, mesh, path in _meshes(robot) if path in shelf.refused]
+    notes = []
+    if absent:
+        notes.append(
+            f"{len(absent)} of {len(list(_meshes(robot)))} meshes were not found: load the robot with assets= and the "
+            "folders that they are in."
+        )
+    return absent + broken, notes
+
+
+def _meshes(robot: Robot) -> Iterator[tuple[str, str, str | None]]:
+    """Link, name and path of every mesh that is to be seen; no path where it was not found."""
+    for link in robot.model.description.links:
+        for shape in link.geometry:
+            if shape.mesh and shape.role == "visual":
+                yield link.name, shape.mesh, shape.path
 
 
 # ---- HTML ------------------------------------------------------------------------------------------------------------

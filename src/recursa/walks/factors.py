@@ -19,7 +19,7 @@ from recursa.dynamics.joint_space import matrix_of
 from recursa.kernels.loop import Looped
 from recursa.model.model import WORLD, Joint, Model
 from recursa.model.moving import MayMove
-from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force
@@ -132,7 +132,17 @@ def _matrix(plan: Plan, walks: Plan, of: Subject, given: Names) -> Recipe:
 
 _UNITS = "between units of rotations and translations: 1, m or 1/m; rows and columns as in v"
 
-FACTOR = Quantity("factorization.factor", ("q",), partial(_matrix, FACTOR_PLAN, FACTOR_PAIRS), _UNITS)
+FACTOR = Quantity(
+    "factorization.factor",
+    ("q",),
+    partial(_matrix, FACTOR_PLAN, FACTOR_PAIRS),
+    _UNITS,
+    on_constraints=refusals.RESPONSES,
+)
 INVERSE_FACTOR = Quantity(
-    "factorization.inverse_factor", ("q",), partial(_matrix, INVERSE_FACTOR_PLAN, INVERSE_FACTOR_PAIRS), _UNITS
+    "factorization.inverse_factor",
+    ("q",),
+    partial(_matrix, INVERSE_FACTOR_PLAN, INVERSE_FACTOR_PAIRS),
+    _UNITS,
+    on_constraints=refusals.RESPONSES,
 )

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.lacking import refuse_constraints
 from recursa.errors import StateError
+from recursa.evaluation.hints import coordinates_of
+from recursa.evaluation.unit_hints import warn_of_millimetres
 from recursa.model.model import Model
+from recursa.quantities import refusals
 from recursa.reach.analytic import parallel, spherical
 from recursa.reach.analytic.angles import times
 from recursa.reach.analytic.axes import Arm
@@ -131,12 +135,13 @@ def analytic_inverse_kinematics(
     >>> bool(abs(robot.pose(found.q, "link6") - wanted).max() < 1e-12)
     True
     """
+    refuse_constraints(robot.model, "rc.analytic_inverse_kinematics", refusals.REACH)
     model = robot.model
     arm = _arm(robot, link, geometry)
     targets = checked_poses(poses)[..., :3, :]
     targets = targets.reshape(*targets.shape[:-2], 12)
     limits = _tolerances(tolerance)
-    start = robot.neutral() if q0 is None else as_array(model, "q0", q0, coordinates=True)
+    start = robot.neutral() if q0 is None else coordinates_of(model, "q0", q0, robot.evaluator.kept)
     batch = fitting(poses=targets, q0=start)
     home = np.broadcast_to(start, (*batch, model.nq)).reshape(-1, model.nq).astype(float)
     require_finite(q0=home)
@@ -150,6 +155,9 @@ def analytic_inverse_kinematics(
     q, error = polished(Target(robot, link, rows), q, there)
     fits = there & (error[..., 0] <= limits[0]) & (error[..., 1] <= limits[1])
     q, within = _within_limits(model, arm.q_places, q, home)
+    if not fits.any(axis=1).all():
+        missed = rows[~fits.any(axis=1)][:, :, 3]
+        warn_of_millimetres(model, float(np.linalg.norm(missed, axis=1).max()), f"where link '{link}' is wanted")
     valid = fits & ~_repeated(q[..., arm.q_places], fits, np.where(arm.axes.turns, 2.0 * np.pi, np.inf))
     return AnalyticInverseKinematics(
         q.reshape(*batch, 8, model.nq),
