@@ -7,7 +7,7 @@ both forms, and a sample of them of others; the rest of the cross product is a s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -136,9 +136,9 @@ def pairs() -> Iterator[Any]:
                 yield pytest.param(name, text, marks=marks, id=f"{name}-{text}")
 
 
-@cache
+@lru_cache(maxsize=6)
 def robot_of(name: str, form: str) -> rc.Robot:
-    """One for each form: a robot keeps the kernels that it made."""
+    """One robot for each form: a robot keeps its compiled kernels, and those of all robots would fill the memory."""
     return ROBOTS[name]()
 
 
