@@ -119,7 +119,7 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         >>> rc.robots.free_flyer().is_floating
         True
         """
-        return bool(self.model.joints) and self.model.joints[0].kind.name == "free"
+        return bool(self.model.joints) and self.model.joints[0].kind.is_free
 
     @property
     def operators(self) -> Operators:

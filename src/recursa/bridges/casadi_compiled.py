@@ -9,6 +9,7 @@ from recursa.bridges.casadi_c import Kernels, Signature, c_unit_for_casadi
 from recursa.bridges.differentiable import GRAVITY
 from recursa.bridges.functions import GraphFunction
 from recursa.bridges.shared_library import library
+from recursa.dynamics.configuration import moves_by_adding
 from recursa.errors import RecursaError, UntraceableError
 from recursa.evaluation.evaluator import Evaluator
 from recursa.facade.export_questions import Asked, ExportQuestion
@@ -29,8 +30,6 @@ DERIVATIVES = {
 }
 """Quantities whose derivatives by all their arrays are quantities, too."""
 
-_PLAIN = ("revolute", "continuous", "prismatic", "helical")  # joints whose speeds are the rates of their coordinates
-
 
 def compiled(
     casadi_library: ModuleType,
@@ -50,7 +49,7 @@ def compiled(
 def _kernels(of: Signature, question: Asked, spelled: Spelled | None, evaluator: Evaluator, order: int) -> Kernels:
     name = f"{of.name}_value"
     blocks = _blocks(f"{of.name}_blocks", question, evaluator)
-    chart = None if blocks is None or _by_coordinates(question.model) else _chart(f"{of.name}_chart", question.model)
+    chart = None if blocks is None or moves_by_adding(question.model) else _chart(f"{of.name}_chart", question.model)
     if spelled is None or spelled.operations.total > MOST:
         if order > 1:
             raise RecursaError(
@@ -93,11 +92,6 @@ def _blocks(name: str, question: Asked, evaluator: Evaluator) -> CText | None:
         return ExportQuestion.of(question.model, DERIVATIVES[record.name], {}).c_function(name, evaluator, most=LONGEST)
     except (RecursaError, UntraceableError):
         return None
-
-
-def _by_coordinates(model: Model) -> bool:
-    """Whether changes of coordinates are small motions."""
-    return all(joint.kind.name in _PLAIN for joint in model.joints)
 
 
 def _chart(name: str, model: Model) -> CFunction:

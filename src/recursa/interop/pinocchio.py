@@ -36,8 +36,6 @@ from recursa.sweeps.batching import as_array
 
 Array = NDArray[Any]
 
-_SPEED_ORDER = {"planar": (1, 2, 0), "free": (3, 4, 5, 0, 1, 2)}  # Pinocchio's entry i is our entry _SPEED_ORDER[i]
-
 
 def swap_halves(vectors: ArrayLike, axis: int = -1) -> Array:
     """Exchange the angular and linear halves of six-vectors along an axis; its own inverse.
@@ -97,8 +95,7 @@ def velocity_order(robot: Robot, pin_model: Any) -> NDArray[np.intp]:
     """Where Pinocchio's speed number i is in ours; also orders the columns of a Jacobian."""
     order = np.empty(pin_model.nv, dtype=np.intp)
     for joint, there in _pairs(robot, pin_model):
-        inside = _SPEED_ORDER.get(joint.kind.name, range(joint.kind.nv))
-        order[there.v : there.v + there.nv] = [joint.v_start + i for i in inside]
+        order[there.v : there.v + there.nv] = [joint.v_start + i for i in joint.kind.linear_first]
     return order
 
 
@@ -149,19 +146,18 @@ def _part(robot: Robot, joint: Joint, there: Any, whole: str) -> Place:
 
 
 def _q_there(kind: JointKind, own: Array, nq: int) -> Array:
-    if kind.nq == 1 and nq == 2:
-        return np.concatenate([np.cos(own), np.sin(own)], axis=-1)
-    if kind.name == "planar":
-        return np.concatenate([own[..., :2], np.cos(own[..., 2:]), np.sin(own[..., 2:])], axis=-1)
-    return own
+    """Coordinates of a joint as Pinocchio's ``nq`` numbers: one more where an angle, the last, is cosine and sine."""
+    if nq == kind.nq:
+        return own
+    rest, angle = own[..., :-1], own[..., -1:]
+    return np.concatenate([rest, np.cos(angle), np.sin(angle)], axis=-1)
 
 
 def _q_here(kind: JointKind, part: Array) -> Array:
-    if kind.name == "planar":
-        return np.concatenate([part[..., :2], np.arctan2(part[..., 3:], part[..., 2:3])], axis=-1)
-    if kind.nq == 1 and part.shape[-1] == 2:
-        return np.arctan2(part[..., 1:], part[..., :1])
-    return part
+    """The way back from :func:`_q_there`."""
+    if part.shape[-1] == kind.nq:
+        return part
+    return np.concatenate([part[..., :-2], np.arctan2(part[..., -1:], part[..., -2:-1])], axis=-1)
 
 
 # ---- whole models --------------------------------------------------------------------------------------------------
@@ -197,9 +193,8 @@ def build(robot: Robot) -> Any:
         numbers.append(number)
         posts.append(post)
     for joint, number in zip(robot.model.joints, numbers, strict=True):
-        order = _SPEED_ORDER.get(joint.kind.name, range(joint.kind.nv))
         start = model.joints[number].idx_v
-        model.armature[start : start + joint.kind.nv] = [joint.armature[i] for i in order]
+        model.armature[start : start + joint.kind.nv] = [joint.armature[i] for i in joint.kind.linear_first]
     for link in robot.model.links:
         number = 0 if link.body == WORLD else numbers[link.body]
         offset = link.offset if link.body == WORLD else posts[link.body] @ link.offset
