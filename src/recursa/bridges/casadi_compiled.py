@@ -57,7 +57,7 @@ def _kernels(of: Signature, question: Asked, spelled: Spelled | None, evaluator:
                 'them. derivatives=1 has first ones; leave form="compiled" out for all orders'
             )
         return Kernels(question.c_function(name, evaluator, most=LONGEST), blocks=blocks, chart=chart)
-    graph = GraphFunction(of.name, spelled.sizes, spelled.size, _traced(spelled))
+    graph = _graph_function(of.name, spelled)
     arguments = tuple(spelled.sizes)
     along, pulled = graph.along(arguments), graph.pulled(arguments)
     further = pulled.along(tuple(pulled.sizes)) if order > 1 else None
@@ -71,9 +71,10 @@ def _kernels(of: Signature, question: Asked, spelled: Spelled | None, evaluator:
     )
 
 
-def _traced(spelled: Spelled) -> Any:
+def _graph_function(name: str, spelled: Spelled) -> GraphFunction:
+    """The graph of a function, which can be differentiated."""
     outputs = [Traced(spelled.graph, x) if isinstance(x, int) else x for x in spelled.outputs]
-    return lambda: (spelled.graph, outputs)
+    return GraphFunction(name, spelled.sizes, spelled.size, lambda: (spelled.graph, outputs))
 
 
 def _c_function(name: str, function: GraphFunction, spelled: Spelled) -> CFunction:
@@ -97,7 +98,7 @@ def _blocks(name: str, question: Asked, evaluator: Evaluator) -> CText | None:
 def _chart(name: str, model: Model) -> CFunction:
     """How a small motion changes with coordinates: ``difference(q, q + dq)`` along dq."""
     spelled = ExportQuestion.of(model, "difference", {}).traced(name, "graph")
-    graph = GraphFunction(name, spelled.sizes, spelled.size, _traced(spelled))
+    graph = _graph_function(name, spelled)
     return _c_function(name, graph.along(tuple(spelled.sizes)[1:]), spelled)
 
 
