@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethods, CasadiMethods, JaxTorchMethods):
     """A robot: its model and everything one can ask of it. Immutable, hashable by content, picklable.
 
-    Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`.
+    Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`. Arguments
+    that many methods share (``out``, ``threads``, ``wrenches``, ``frame``, ...) are described in :doc:`/arguments`.
 
     >>> import recursa as rc
     >>> robot = rc.robots.planar(2)
