@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
+import numpy as np
 import pytest
 
 import recursa as rc
+from recursa.identification.logs import driven
+from recursa.loading import trusted
 from recursa.model.description import DRIVEN, LIMITED, PITCHED, TURNING, JointType
+from recursa.model.joint_kind import Hinge, JointKind
 from recursa.model.joints import KINDS
+from recursa.plotting.arm import skeleton, symbol
+from recursa.robots import random_description
+from recursa.spatial import Motion, Rotation, Transform, Vec3
+from recursa.trajectories.coordinates import coordinate_rates
 
 SOURCE = Path(rc.__file__).parent
+ZERO = Vec3(0.0, 0.0, 0.0)
 
 MAY_NAME_KINDS = ("model/joint", "formats/", "interop/pinocchio.py")
 """Where names of kinds are looked up: the kinds themselves, file formats, and the table of Pinocchio's joints."""
@@ -139,3 +149,62 @@ def test_linear_speeds_first() -> None:
     assert KINDS["free"].linear_first == (3, 4, 5, 0, 1, 2)
     assert KINDS["planar"].linear_first == (1, 2, 0)
     assert KINDS["spherical"].linear_first == (0, 1, 2)
+
+
+class Cylindrical(JointKind):
+    """A kind that the package does not have: rotation about the axis and translation along it."""
+
+    name = "cylindrical"
+    nq, nv = 2, 2
+    angular = (True, False)
+    q_units = ("rad", "m")
+    q_parts = ("theta", "z")
+    v_parts = ("rz", "tz")
+    meaning = ("(angle, advance) in rad, m", "their rates in rad/s and m/s")
+    angle = 0
+
+    def transform(self, hinge: Hinge, q: Sequence[Any]) -> Transform:
+        return Transform(Rotation.from_axis_angle(hinge.axis, q[0]), hinge.axis * q[1])
+
+    def columns(self, hinge: Hinge) -> tuple[Motion, ...]:
+        return Motion(hinge.axis, ZERO), Motion(ZERO, hinge.axis)
+
+    def motion(self, hinge: Hinge, v: Sequence[Any]) -> Motion:
+        return Motion(hinge.axis * v[0], hinge.axis * v[1])
+
+    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
+        return tuple(float(x) for x in rng.uniform(-1.0, 1.0, 2))
+
+
+@pytest.fixture
+def crane(monkeypatch: pytest.MonkeyPatch) -> rc.Robot:
+    """Two links: the first on a joint of the new kind, the second on a revolute one."""
+    monkeypatch.setitem(KINDS, "cylindrical", Cylindrical())
+    description = random_description("crane", [-1, 0], 5, ["revolute"])
+    first, second = description.joints
+    column = replace(first, kind="cylindrical", armature=(0.0, 0.0), damping=(0.0, 0.0), friction=(0.0, 0.0))
+    return trusted(replace(description, joints=(column, second)))
+
+
+@pytest.mark.interpreted(reason="code of a kind that no other test needs")
+def test_new_kind_needs_no_other_file(crane: rc.Robot, tmp_path: Path) -> None:
+    (q, v), a = crane.random_state(1), np.array([0.3, -0.2, 0.5])
+    tau = crane.inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(crane.forward_dynamics(q, v, tau), a, atol=1e-10)
+    np.testing.assert_allclose(tau, crane.mass_matrix(q) @ a + crane.bias_forces(q, v), atol=1e-10)
+    t = np.array([0.0, 0.1, 0.25])
+    rows = q + np.outer(t, v) + np.outer(0.5 * t**2, a)
+    rates, second_rates = coordinate_rates(crane.model, rows, v + np.outer(t, a), np.tile(a, (3, 1)))
+    np.testing.assert_allclose(rates, v + np.outer(t, a))
+    np.testing.assert_allclose(second_rates, np.tile(a, (3, 1)))
+    assert crane.q_units == ("rad", "m", "rad") and not crane.is_floating
+    assert len(skeleton(crane, q).base)  # the world holds the axis
+    assert [symbol(joint.kind) for joint in crane.model.joints] == ["o", "o"]
+    assert rc.workspace(crane, "link2", samples=50).points.shape == (50, 3)
+    crane.to_html(tmp_path / "crane.html")
+    assert "cylindrical" in (tmp_path / "crane.html").read_text("utf-8")
+    assert driven(crane).all()
+    with pytest.raises(rc.NoSweepError, match="is cylindrical"):
+        crane.linearize(q, v, a, method="balafoutis-patel")
+    with pytest.raises(rc.ModelError, match="has no row in a Denavit-Hartenberg table"):
+        crane.to_dh()
