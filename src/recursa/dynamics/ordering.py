@@ -169,12 +169,13 @@ def _picked(*places: int) -> tuple[Change, Change]:
     return (lambda part: part[..., list(places)]), (lambda part: part[..., back])
 
 
-def _to_angle(part: Array) -> Array:
+def to_angle(part: Array) -> Array:
     """The last two numbers, cosine and sine, as the angle that ends our coordinates."""
     return np.concatenate([part[..., :-2], np.arctan2(part[..., -1:], part[..., -2:-1])], axis=-1)
 
 
-def _to_cosine_and_sine(part: Array) -> Array:
+def to_cosine_and_sine(part: Array) -> Array:
+    """The way back from :func:`to_angle`."""
     return np.concatenate([part[..., :-1], np.cos(part[..., -1:]), np.sin(part[..., -1:])], axis=-1)
 
 
@@ -183,7 +184,7 @@ def _change(kind: JointKind, layout: str, quantity: str) -> tuple[Change, Change
     if quantity == "v" and (layout == "pinocchio" or (layout == "idyntree" and kind.is_free)):
         return _picked(*np.argsort(kind.linear_first))  # iDynTree's are in the axes that one asks for
     if _has_one_more(kind, layout, quantity):
-        return _to_angle, _to_cosine_and_sine
+        return to_angle, to_cosine_and_sine
     if layout == "mujoco" and quantity == "q" and kind.quaternion is not None:  # w first
         w = kind.quaternion
         return _picked(*range(w), w + 1, w + 2, w + 3, w)

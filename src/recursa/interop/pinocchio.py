@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recursa.dynamics.ordering import to_angle, to_cosine_and_sine
 from recursa.errors import ModelError, ShapeError, unknown_name
-from recursa.model.joint_kind import JointKind
 from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -55,7 +55,8 @@ def configuration(robot: Robot, pin_model: Any, q: ArrayLike) -> Array:
     theirs = np.empty((*ours.shape[:-1], pin_model.nq))
     for joint, there in _pairs(robot, pin_model):
         own = ours[..., joint.q_start : joint.q_start + joint.kind.nq]
-        theirs[..., there.q : there.q + there.nq] = _q_there(joint.kind, own, there.nq)
+        same = there.nq == joint.kind.nq  # else its angle, the last number, is cosine and sine there
+        theirs[..., there.q : there.q + there.nq] = own if same else to_cosine_and_sine(own)
     return theirs
 
 
@@ -65,7 +66,8 @@ def configuration_from(robot: Robot, pin_model: Any, q: ArrayLike) -> Array:
     ours = np.empty((*theirs.shape[:-1], robot.nq))
     for joint, there in _pairs(robot, pin_model):
         part = theirs[..., there.q : there.q + there.nq]
-        ours[..., joint.q_start : joint.q_start + joint.kind.nq] = _q_here(joint.kind, part)
+        same = there.nq == joint.kind.nq
+        ours[..., joint.q_start : joint.q_start + joint.kind.nq] = part if same else to_angle(part)
     return ours
 
 
@@ -143,21 +145,6 @@ def _part(robot: Robot, joint: Joint, there: Any, whole: str) -> Place:
     at = parts.index(joint)
     v = there.idx_v + sum(part.kind.nv for part in parts[:at])
     return Place(there.idx_q + sum(sizes[:at]), sizes[at], v, joint.kind.nv)
-
-
-def _q_there(kind: JointKind, own: Array, nq: int) -> Array:
-    """Coordinates of a joint as Pinocchio's ``nq`` numbers: one more where an angle, the last, is cosine and sine."""
-    if nq == kind.nq:
-        return own
-    rest, angle = own[..., :-1], own[..., -1:]
-    return np.concatenate([rest, np.cos(angle), np.sin(angle)], axis=-1)
-
-
-def _q_here(kind: JointKind, part: Array) -> Array:
-    """The way back from :func:`_q_there`."""
-    if part.shape[-1] == kind.nq:
-        return part
-    return np.concatenate([part[..., :-2], np.arctan2(part[..., -1:], part[..., -2:-1])], axis=-1)
 
 
 # ---- whole models --------------------------------------------------------------------------------------------------
