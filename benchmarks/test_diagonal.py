@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from states import sample
 
 import recursa as rc
-from recursa.interop.timing import sample
 
 ROBOTS: dict[str, tuple[Callable[[], rc.Robot], int]] = {
     "panda_like": (rc.robots.panda_like, 10_000),

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from states import sample
 
 import recursa as rc
 from recursa.cli.bench import QUANTITIES
-from recursa.interop.timing import STATES, Asked, installed_peers, sample
+from recursa.interop.timing import STATES, Asked, installed_peers
 from recursa.quantities import quantity as record_of
 from robot_data import urdf_files
 

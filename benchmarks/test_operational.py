@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from states import sample
 
 import recursa as rc
-from recursa.interop.timing import sample
 from robot_data import urdf_files
 
 BATCH = 1_000

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from states import sample
 
 import recursa as rc
 from recursa.dynamics import gathering, inverse
 from recursa.interop import pinocchio as interop
-from recursa.interop.timing import sample
 from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.emit import emit
 from recursa.kernels.graph import Graph, Traced

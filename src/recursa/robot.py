@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethods, CasadiMethods, JaxTorchMethods):
     """A robot: its model and everything one can ask of it. Immutable, hashable by content, picklable.
 
-    Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`.
+    Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`. Arguments
+    that many methods share (``out``, ``threads``, ``wrenches``, ``frame``, ...) are described in :doc:`/arguments`.
 
     >>> import recursa as rc
     >>> robot = rc.robots.planar(2)
@@ -119,7 +120,7 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         >>> rc.robots.free_flyer().is_floating
         True
         """
-        return bool(self.model.joints) and self.model.joints[0].kind.name == "free"
+        return bool(self.model.joints) and self.model.joints[0].kind.is_free
 
     @property
     def operators(self) -> Operators:

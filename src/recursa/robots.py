@@ -30,7 +30,7 @@ from recursa.mechanisms import (
     two_arms,
 )
 from recursa.model.builder import DescriptionBuilder
-from recursa.model.description import Description
+from recursa.model.description import PITCHED, Description
 from recursa.model.dh import Convention, DHLink, describe_dh
 from recursa.model.model import MimicMode
 from recursa.model.variations import with_frame
@@ -370,7 +370,7 @@ def random_description(name: str, parents: Sequence[int], seed: int, kinds: Sequ
             axis=axis,
             xyz=rng.normal(scale=0.2, size=3).tolist(),
             rpy=rng.uniform(-math.pi, math.pi, size=3).tolist(),
-            pitch=float(rng.normal(scale=0.1)) if kind == "helical" else None,
+            pitch=float(rng.normal(scale=0.1)) if kind in PITCHED else None,
         )
     return builder.description()
 

@@ -91,7 +91,7 @@ def test_limits_reach_the_joints_that_can_have_them(kind: str, what: str, value:
         assert getattr(robot.model.joints[0], what) == value
         assert getattr(rc.load(robot.to_urdf(extensions=True)).model.joints[0], what) == value
         return
-    with pytest.raises(rc.ModelError, match=f"joint 'j': a {kind} joint has no {what}; revolute, prismatic"):
+    with pytest.raises(rc.ModelError, match=f"joint 'j': a {kind} joint has no {what}; revolute, "):
         one_joint(kind, **{what: value})
 
 

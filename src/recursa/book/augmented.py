@@ -65,7 +65,7 @@ def rates(joint: Joint, step: ScrewChain, parent: TensorRates, v: Sequence[Scala
     wd = step.inverse_rotate(parent.wd)
     sdd = step.inverse_rotate(parent.sdd + parent.omega @ step.origin())
     zeta = ZERO
-    if joint.kind.name == "prismatic":
+    if joint.kind.slides:
         twice = v[0] + v[0]
         zeta = Vec3(w.y * twice, -(w.x * twice), a[0])  # 2 ~w z qd + z qdd    (5.3.45d)
         sdd = sdd + zeta  # (5.3.45e)
@@ -93,7 +93,7 @@ def torques(
     """Step 3 (5.3.46), corrected: the joint's torque, and h and the moment for the parent."""
     force = here.omega @ first + pull  # Udd    (5.3.46a)
     eta = torque_from_euler(euler, here.omega) + first.cross(here.sdd) + moment  # (5.3.45f, g), (5.3.46b)
-    sliding = joint.kind.name == "prismatic"
+    sliding = joint.kind.slides
     torque = mass * here.sdd.z + force.z if sliding else eta.z  # (5.3.46c)
     h = step.rotate(force + here.zeta * mass if sliding else force)
     return (torque,), h, step.origin().cross(h) + step.rotate(eta)
@@ -133,7 +133,7 @@ _EXTERNAL = Step(reaction, ("U", "eta", "E"), ("U", "eta"), "Udd -= external for
 
 def suits(model: Model) -> bool:
     """Whether every joint turns about or slides along the z axis of its frame."""
-    return all(isinstance(joint, CanonicalJoint) and joint.kind.name != "helical" for joint in model.joints)
+    return all(isinstance(joint, CanonicalJoint) and not joint.kind.has_pitch for joint in model.joints)
 
 
 @cache

@@ -37,7 +37,7 @@ from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 def suits_joint(joint: Joint) -> bool:
     """Whether a joint turns or slides."""
-    return joint.kind.name in ("revolute", "continuous", "prismatic")
+    return joint.kind.turns or joint.kind.slides
 
 
 def require_suited(model: Model, what: str) -> None:

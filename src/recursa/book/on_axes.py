@@ -19,16 +19,16 @@ from recursa.sweeps import Buffer, Step, Sweep, each_link
 
 def slides(joint: Joint) -> bool:
     """Whether sigma = 0: the joint slides along z; else it turns about z."""
-    return joint.kind.name == "prismatic"
+    return joint.kind.slides
 
 
 def require_axes(model: Model, method: str, *, instead: str, turning: bool = False) -> None:
     """Raise unless every joint of a model with its frames on the axes turns or slides; ``turning``: only turns."""
     for joint in model.joints:
-        kind = joint.kind.name
+        kind = joint.kind
         if not isinstance(joint, CanonicalJoint):
             why = f"has {joint.kind.nv} freedoms ({kind}), and the book's joints have one"
-        elif kind == "helical":
+        elif kind.has_pitch:
             why = "is helical, and the book's joints turn or slide, not both"
         elif turning and slides(joint):
             why = "is prismatic, and these equations are for revolute joints"

@@ -79,7 +79,7 @@ GENERALIZED = Plan(
 def require_book_frames(model: Model, what: str) -> None:
     """Raise unless every joint turns about or slides along the z axis of its link's frame, as in the book."""
     for joint in model.joints:
-        if joint.kind.name not in ("revolute", "continuous", "prismatic"):
+        if not (joint.kind.turns or joint.kind.slides):
             why = f"is {joint.kind.name}, and the book's joints turn or slide"
         elif joint.after is not None or joint.hinge.axis != Z_AXIS:
             why = f"does not lie on the z axis of the frame of link '{joint.child}'"

@@ -9,6 +9,7 @@ from recursa.bridges.casadi_c import Kernels, Signature, c_unit_for_casadi
 from recursa.bridges.differentiable import GRAVITY
 from recursa.bridges.functions import GraphFunction
 from recursa.bridges.shared_library import library
+from recursa.dynamics.configuration import moves_by_adding
 from recursa.errors import RecursaError, UntraceableError
 from recursa.evaluation.evaluator import Evaluator
 from recursa.facade.export_questions import Asked, ExportQuestion
@@ -29,8 +30,6 @@ DERIVATIVES = {
 }
 """Quantities whose derivatives by all their arrays are quantities, too."""
 
-_PLAIN = ("revolute", "continuous", "prismatic", "helical")  # joints whose speeds are the rates of their coordinates
-
 
 def compiled(
     casadi_library: ModuleType,
@@ -50,7 +49,7 @@ def compiled(
 def _kernels(of: Signature, question: Asked, spelled: Spelled | None, evaluator: Evaluator, order: int) -> Kernels:
     name = f"{of.name}_value"
     blocks = _blocks(f"{of.name}_blocks", question, evaluator)
-    chart = None if blocks is None or _by_coordinates(question.model) else _chart(f"{of.name}_chart", question.model)
+    chart = None if blocks is None or moves_by_adding(question.model) else _chart(f"{of.name}_chart", question.model)
     if spelled is None or spelled.operations.total > MOST:
         if order > 1:
             raise RecursaError(
@@ -58,7 +57,7 @@ def _kernels(of: Signature, question: Asked, spelled: Spelled | None, evaluator:
                 'them. derivatives=1 has first ones; leave form="compiled" out for all orders'
             )
         return Kernels(question.c_function(name, evaluator, most=LONGEST), blocks=blocks, chart=chart)
-    graph = GraphFunction(of.name, spelled.sizes, spelled.size, _traced(spelled))
+    graph = _graph_function(of.name, spelled)
     arguments = tuple(spelled.sizes)
     along, pulled = graph.along(arguments), graph.pulled(arguments)
     further = pulled.along(tuple(pulled.sizes)) if order > 1 else None
@@ -72,9 +71,10 @@ def _kernels(of: Signature, question: Asked, spelled: Spelled | None, evaluator:
     )
 
 
-def _traced(spelled: Spelled) -> Any:
+def _graph_function(name: str, spelled: Spelled) -> GraphFunction:
+    """The graph of a function, which can be differentiated."""
     outputs = [Traced(spelled.graph, x) if isinstance(x, int) else x for x in spelled.outputs]
-    return lambda: (spelled.graph, outputs)
+    return GraphFunction(name, spelled.sizes, spelled.size, lambda: (spelled.graph, outputs))
 
 
 def _c_function(name: str, function: GraphFunction, spelled: Spelled) -> CFunction:
@@ -95,15 +95,10 @@ def _blocks(name: str, question: Asked, evaluator: Evaluator) -> CText | None:
         return None
 
 
-def _by_coordinates(model: Model) -> bool:
-    """Whether changes of coordinates are small motions."""
-    return all(joint.kind.name in _PLAIN for joint in model.joints)
-
-
 def _chart(name: str, model: Model) -> CFunction:
     """How a small motion changes with coordinates: ``difference(q, q + dq)`` along dq."""
     spelled = ExportQuestion.of(model, "difference", {}).traced(name, "graph")
-    graph = GraphFunction(name, spelled.sizes, spelled.size, _traced(spelled))
+    graph = _graph_function(name, spelled)
     return _c_function(name, graph.along(tuple(spelled.sizes)[1:]), spelled)
 
 

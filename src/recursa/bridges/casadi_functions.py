@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -27,7 +27,8 @@ from recursa.sweeps.batching import Array
 if TYPE_CHECKING:
     import casadi
 
-FORMS = ("graph", "compiled")
+CasadiForm = Literal["graph", "compiled"]
+FORMS: tuple[str, ...] = get_args(CasadiForm)
 
 
 class CasadiMethods(Facade):
@@ -41,7 +42,7 @@ class CasadiMethods(Facade):
         *,
         name: str | None = None,
         gravity: bool = False,
-        form: Literal["graph", "compiled"] = "graph",
+        form: CasadiForm = "graph",
         derivatives: Literal[1, 2] = 1,
         **options: Any,
     ) -> casadi.Function:

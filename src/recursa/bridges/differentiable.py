@@ -104,10 +104,6 @@ class Differentiable:
     shape: tuple[int, ...]  # of the result
     turned: Mapping[str, tuple[int, ...]]  # where in coordinates quaternions start, which are made unit length
 
-    def size(self, name: str) -> int:
-        """Numbers of an array for one state."""
-        return math.prod(self.axes[name])
-
 
 def batches(
     quantity: str, arrays: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]], model: Model
@@ -139,11 +135,6 @@ class DifferentiableRobot:
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._made: dict[tuple[Question, bool], Differentiable] = {}
-
-    @property
-    def evaluator(self) -> Evaluator:
-        """What computes the robot's quantities."""
-        return self._evaluator
 
     @property
     def model(self) -> Model:
@@ -189,12 +180,17 @@ class DifferentiableRobot:
         return Differentiable(function, axes, shape, turned)
 
 
+def _sizes(question: Question, model: Model) -> dict[str, int]:
+    """Numbers of every array of a question, by the names that its plan reads."""
+    record = question.quantity
+    names = (*record.inputs, *question.given)
+    return {record.reads.get(name, name): record.kind(name).size(model) for name in names}
+
+
 def _sweeps(question: Question, way: Way) -> PlanFunction:
     """What a question is answered with, as a function that can be differentiated sweep by sweep."""
-    record, model = question.quantity, way.kernels.compiled_model
-    names = (*record.inputs, *question.given)
-    sizes = {record.reads.get(name, name): record.kind(name).size(model) for name in names}
-    return PlanFunction(way.compiled_plan, model, sizes, way.recipe.gather, math.prod(way.recipe.shape))
+    model, recipe = way.kernels.compiled_model, way.recipe
+    return PlanFunction(way.compiled_plan, model, _sizes(question, model), recipe.gather, math.prod(recipe.shape))
 
 
 class _OwnKernel:
@@ -204,11 +200,10 @@ class _OwnKernel:
         self.evaluator, self.question, self.way = evaluator, question, way
 
     def __call__(self, single: bool) -> Kernel | None:
-        record, way, model = self.question.quantity, self.way, self.evaluator.model
+        way, model = self.way, self.evaluator.model
         if not native.available() or model.nbodies == 0:
             return None
-        names = (*record.inputs, *self.question.given)
-        sizes = {record.reads.get(name, name): record.kind(name).size(model) for name in names}
+        sizes = _sizes(self.question, model)
         return way.kernels.kernel(
             way.compiled_plan, self.question, sizes, way.recipe.gather, way.recipe.looped, single=single
         )

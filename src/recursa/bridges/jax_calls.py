@@ -76,19 +76,14 @@ def _native(function: GraphFunction, *arrays: Any) -> Any:
     return call(*arrays, token=np.int64(token), kernel=np.int64(place))
 
 
-def _evaluated(function: GraphFunction, *arrays: Any, implementation: str, on_processor: bool) -> Any:
+def _call(*arrays: Any, function: GraphFunction, implementation: str, on_processor: bool) -> Any:
     if implementation == "native" and on_processor and available():
         return _native(function, *arrays)
     return evaluated(function, *arrays)
 
 
-def _call(*arrays: Any, function: GraphFunction, implementation: str, on_processor: bool) -> Any:
-    return _evaluated(function, *arrays, implementation=implementation, on_processor=on_processor)
-
-
 def _linear(*arrays: Any, function: GraphFunction, active: Any, implementation: str, on_processor: bool) -> Any:
-    change = function.along(active)
-    return _evaluated(change, *arrays, implementation=implementation, on_processor=on_processor)
+    return _call(*arrays, function=function.along(active), implementation=implementation, on_processor=on_processor)
 
 
 def _eager(primitive: Any, *arrays: Any, **static: Any) -> Any:

@@ -192,7 +192,7 @@ class Verdict(NamedTuple):
 def controllability(robot: rc.Robot, A: Array, B: Array) -> list[Verdict]:
     """By all torques; and where there are free joints, which have no motor, by those of the others."""
     driven = np.array(
-        [joint.kind.name != "free" for joint in robot.model.joints if joint.independent for _ in joint.kind.angular]
+        [not joint.kind.is_free for joint in robot.model.joints if joint.independent for _ in joint.kind.angular]
     )
     verdicts = [_verdict("all freedoms", A, B)]
     if not driven.all():

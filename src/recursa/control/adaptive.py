@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,8 @@ from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar, where
 from recursa.sweeps.batching import Array
 
-_METHODS = ("gradient", "natural")
+AdaptiveMethod = Literal["gradient", "natural"]
+_METHODS: tuple[str, ...] = get_args(AdaptiveMethod)
 _POSITIVE = 1e-12  # of the largest eigenvalue of a pseudo-inertia
 
 
@@ -77,7 +78,7 @@ class Adaptive(Law):
         damping: Any,
         adaptation: Any,
         *,
-        method: Literal["gradient", "natural"] = "gradient",
+        method: AdaptiveMethod = "gradient",
         estimate: ArrayLike | None = None,
         adapt: Iterable[str] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,

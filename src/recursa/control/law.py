@@ -90,7 +90,7 @@ class Law:
             self.actuated = motors_of(robot.model, self.actuated)
             driven_speeds(robot.model, self.actuated)  # a mistake is found now
         for joint in robot.model.joints:
-            if joint.kind.name == "free" and not drive_base and self.actuated is None:
+            if joint.kind.is_free and not drive_base and self.actuated is None:
                 raise NoSweepError(
                     f"{type(self).__name__} needs a torque at every freedom, and joint '{joint.name}' of robot "
                     f"'{robot.name}' is free: nothing drives it. If thrusters do, say drive_base=True; or control the "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,8 @@ from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 
-_METHODS = ("time-varying", "scheduled")
+LqrMethod = Literal["time-varying", "scheduled"]
+_METHODS: tuple[str, ...] = get_args(LqrMethod)
 _BANDWIDTH = 10.0  # rad/s, by default
 _REACH = 1.0  # largest |eigenvalue| times step of an exponential
 
@@ -60,7 +61,7 @@ class LinearQuadratic(Law):
         Q: Any = None,
         R: Any = None,
         *,
-        method: Literal["time-varying", "scheduled"] = "time-varying",
+        method: LqrMethod = "time-varying",
         final: Any = None,
         knots: int = 101,
         losses: Losses = True,

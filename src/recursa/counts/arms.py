@@ -12,7 +12,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from recursa.spatial.screws import Screw
 from recursa.spatial.vec3 import SymMat3, Vec3
 
 Geometry = Literal["general", "0/90"]
-GEOMETRIES: tuple[Geometry, ...] = ("general", "0/90")
+GEOMETRIES: tuple[Geometry, ...] = get_args(Geometry)
 _TWIST: dict[Geometry, float] = {"general": 1.0, "0/90": math.pi / 2}
 _GRAVITY = (0.0, 0.0, -9.81)
 
@@ -85,7 +85,7 @@ def _general_joint(joint: Joint, rng: np.random.Generator, *, special: bool) -> 
     else:
         before = [screw if screw.axis or _right(screw) else Screw(0, *_angle(rng), 0.0) for screw in joint.before]
     before = [screw if screw.axis else screw._replace(d=_number(rng)) for screw in before]
-    turn: tuple[Any, Any] = _angle(rng) if joint.kind.name == "prismatic" else (1.0, 0.0)
+    turn: tuple[Any, Any] = _angle(rng) if joint.kind.slides else (1.0, 0.0)
     return replace(joint, before=tuple(before), angle=0.0, turn=turn, shift=_number(rng))  # type: ignore[arg-type]
 
 

@@ -19,6 +19,8 @@ from recursa.sweeps.batching import Array
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+CoriolisMethod = Literal["short", "7.1"]
+
 
 class Diagonal(Metric):
     """The diagonalised equations of motion of a robot, ``robot.diagonal`` (Jain & Rodriguez).
@@ -96,7 +98,7 @@ class Diagonal(Metric):
         q: ArrayLike,
         nu: ArrayLike,
         *,
-        method: Literal["short", "7.1"] = "short",
+        method: CoriolisMethod = "short",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:

@@ -15,6 +15,8 @@ from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.sweeps.batching import Array
 
+UnnormalizedCoriolisMethod = Literal["short", "7.9", "7.10"]
+
 
 class CoriolisCauses(NamedTuple):
     """The three terms of ``C(q, xi) = H psi [P_dot H* xi - E_phi S P+ V+ - V~* M V]``, each (..., nv).
@@ -84,7 +86,7 @@ class Unnormalized(Asking):
         q: ArrayLike,
         xi: ArrayLike,
         *,
-        method: Literal["short", "7.9", "7.10"] = "short",
+        method: UnnormalizedCoriolisMethod = "short",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from recursa.errors import NoSweepError, unknown_name
 from recursa.model.model import WORLD, Joint, Model
@@ -25,7 +25,7 @@ from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
 
 BaseVelocity = Literal["body", "mixed", "world"]
-BASE_VELOCITIES = ("body", "mixed", "world")
+BASE_VELOCITIES: tuple[str, ...] = get_args(BaseVelocity)
 _BASE = (0,)  # the body, which is the first, and its speeds, which are the first six
 _SPEEDS = 6
 
@@ -39,7 +39,7 @@ def changes(base_velocity: str, model: Model) -> bool:
     if base_velocity == "body":
         return False
     first = model.joints[0] if model.joints else None
-    if first is None or first.kind.name != "free" or first.parent != WORLD:
+    if first is None or not first.kind.is_free or first.parent != WORLD:
         raise NoSweepError(
             f"robot '{model.name}' has no free base, of which base_velocity={base_velocity!r} says in which axes its "
             "velocity is given. Load it with floating=True, or leave base_velocity out"

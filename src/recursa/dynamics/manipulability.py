@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -45,6 +45,7 @@ try:
 except ImportError:  # the optional extension was not built
     native_turned_rows = None
 
+TaskName = Literal["pose", "position", "orientation"]
 ROWS: dict[str, slice] = {"pose": slice(0, 6), "orientation": slice(0, 3), "position": slice(3, 6)}
 """Which rows of (angular, linear) a task is about."""
 _PARTS = ((0, 1, 2), (3, 4, 5))  # angular and linear rows

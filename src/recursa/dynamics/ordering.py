@@ -8,19 +8,19 @@ same numbers a function each way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from recursa.errors import NoSweepError, ShapeError, StateError, UnknownNameError, shortened, unknown_name
+from recursa.model.joint_kind import JointKind
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.sweeps.batching import Array, as_numbers
-from recursa.sweeps.shape_advice import ANGLES_ARE_TWO
 
 Layout = Literal["recursa", "pinocchio", "mujoco", "drake", "idyntree"]
 StatePart = Literal["q", "v"]
-LAYOUTS = ("recursa", "pinocchio", "mujoco", "drake", "idyntree")
+LAYOUTS: tuple[str, ...] = get_args(Layout)
 
 Change = Callable[[Array], Array]
 
@@ -104,7 +104,7 @@ def _order(model: Model, names: Sequence[str]) -> list[Joint]:
         raise UnknownNameError(f"{shortened([repr(name) for name in doubled])} stands twice among the names")
     missing = [joint for joint in model.joints if joint.independent and joint.name not in given]
     unknown = [name for name in given if name not in joints]
-    if len(unknown) == len(missing) == 1 and missing[0].kind.name == "free":
+    if len(unknown) == len(missing) == 1 and missing[0].kind.is_free:
         joints[unknown[0]], unknown, missing = missing[0], [], []  # the base, which everyone calls otherwise
     if unknown:
         raise unknown_name(
@@ -169,60 +169,65 @@ def _picked(*places: int) -> tuple[Change, Change]:
     return (lambda part: part[..., list(places)]), (lambda part: part[..., back])
 
 
-def _angle(part: Array) -> Array:
-    return np.arctan2(part[..., 1:], part[..., :1])
+def to_angle(part: Array) -> Array:
+    """The last two numbers, cosine and sine, as the angle that ends our coordinates."""
+    return np.concatenate([part[..., :-2], np.arctan2(part[..., -1:], part[..., -2:-1])], axis=-1)
 
 
-def _cosine_and_sine(part: Array) -> Array:
-    return np.concatenate([np.cos(part), np.sin(part)], axis=-1)
+def to_cosine_and_sine(part: Array) -> Array:
+    """The way back from :func:`to_angle`."""
+    return np.concatenate([part[..., :-1], np.cos(part[..., -1:]), np.sin(part[..., -1:])], axis=-1)
 
 
-def _planar_here(part: Array) -> Array:
-    return np.concatenate([part[..., :2], _angle(part[..., 2:])], axis=-1)
+def _change(kind: JointKind, layout: str, quantity: str) -> tuple[Change, Change]:
+    """How the numbers of a joint become ours, and ours theirs."""
+    if quantity == "v" and (layout == "pinocchio" or (layout == "idyntree" and kind.is_free)):
+        return _picked(*np.argsort(kind.linear_first))  # iDynTree's are in the axes that one asks for
+    if _has_one_more(kind, layout, quantity):
+        return to_angle, to_cosine_and_sine
+    if layout == "mujoco" and quantity == "q" and kind.quaternion is not None:  # w first
+        w = kind.quaternion
+        return _picked(*range(w), w + 1, w + 2, w + 3, w)
+    if layout == "drake" and quantity == "q" and kind.is_free:  # quaternion first, w first
+        return _picked(4, 5, 6, 1, 2, 3, 0)
+    return _same, _same
 
 
-def _planar_there(part: Array) -> Array:
-    return np.concatenate([part[..., :2], _cosine_and_sine(part[..., 2:])], axis=-1)
-
-
-_CHANGES: dict[tuple[str, str, str], tuple[Change, Change]] = {
-    ("pinocchio", "q", "continuous"): (_angle, _cosine_and_sine),
-    ("pinocchio", "q", "planar"): (_planar_here, _planar_there),
-    ("pinocchio", "v", "planar"): _picked(2, 0, 1),  # (vx, vy, omega)
-    ("pinocchio", "v", "free"): _picked(3, 4, 5, 0, 1, 2),  # linear first
-    ("mujoco", "q", "free"): _picked(0, 1, 2, 4, 5, 6, 3),  # quaternions w first
-    ("mujoco", "q", "spherical"): _picked(1, 2, 3, 0),
-    ("idyntree", "v", "free"): _picked(3, 4, 5, 0, 1, 2),  # linear first, in the axes that one asks for
-    ("drake", "q", "free"): _picked(4, 5, 6, 1, 2, 3, 0),  # quaternion first, w first
+_LACKING: dict[str, Callable[[JointKind], bool]] = {
+    "mujoco": lambda kind: kind.has_plane or kind.has_pitch,
+    "drake": lambda kind: kind.has_plane or kind.is_ball,  # Drake's ball joints have angles
 }
-_LONGER = {("pinocchio", "q", name) for name in ANGLES_ARE_TWO}  # by one: cosine and sine of an angle
-_UNKNOWN = {"mujoco": ("planar", "helical"), "drake": ("planar", "spherical")}  # Drake's ball joints have angles
+"""Joints that a layout has no numbers for."""
 
 
-def _size(joint: Joint, kind: str, layout: str) -> int:
-    own = joint.kind.nq if kind == "q" else joint.kind.nv
-    return own + ((layout, kind, joint.kind.name) in _LONGER)
+def _has_one_more(kind: JointKind, layout: str, quantity: str) -> bool:
+    """Whether an angle is two numbers there, cosine and sine."""
+    return layout == "pinocchio" and quantity == "q" and kind.has_endless_angle
+
+
+def _size(joint: Joint, quantity: str, layout: str) -> int:
+    own = joint.kind.nq if quantity == "q" else joint.kind.nv
+    return own + _has_one_more(joint.kind, layout, quantity)
 
 
 def _block(model: Model, joint: Joint, kind: str, layout: str, q: Any) -> Block:
-    name = joint.kind.name
-    if name in _UNKNOWN.get(layout, ()):
-        raise NoSweepError(f"joint '{joint.name}' is {name}, and layout \"{layout}\" has no joint of that kind")
+    free = joint.kind.is_free
+    if layout in _LACKING and _LACKING[layout](joint.kind):
+        raise NoSweepError(f"joint '{joint.name}' is {joint.kind}, and layout \"{layout}\" has no joint of that kind")
     absolute = {"mujoco": "MuJoCo", "drake": "Drake"}.get(layout)
-    if absolute and name == "free" and (joint.parent != WORLD or joint.placement != IDENTITY_TRANSFORM):
+    if absolute and free and (joint.parent != WORLD or joint.placement != IDENTITY_TRANSFORM):
         also = ". recursa.interop.mujoco converts such states" if layout == "mujoco" else ""
         raise NoSweepError(
             f"joint '{joint.name}' does not start at the world's origin, from which {absolute} counts free joints{also}"
         )
-    key = (layout, kind, name)
-    if key == ("idyntree", "q", "free"):
+    if free and layout == "idyntree" and kind == "q":
         raise NoSweepError(
             f"joint '{joint.name}': iDynTree and adam have the pose of a base as a 4x4 matrix beside the coordinates. "
             'Its speeds can be reordered: give quantity="v"'
         )
-    if absolute and key[1:] == ("v", "free"):
+    if absolute and free and kind == "v":
         return Block(6, *_world_axes(model, joint, q, absolute))
-    return Block(_size(joint, kind, layout), *_CHANGES.get(key, (_same, _same)))
+    return Block(_size(joint, kind, layout), *_change(joint.kind, layout, kind))
 
 
 def _world_axes(model: Model, joint: Joint, q: Any, whose: str) -> tuple[Change, Change]:

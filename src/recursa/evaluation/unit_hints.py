@@ -48,6 +48,6 @@ def size_of(model: Model) -> float:
     for joint in model.joints:
         size += float(joint.placement.translation.norm())
         size += 0.0 if joint.after is None else float(joint.after.translation.norm())
-        if joint.kind.name == "prismatic":
+        if joint.kind.slides:
             size += max((abs(x) for x in joint.limits or ()), default=math.inf)
     return size if math.isfinite(size) else 0.0

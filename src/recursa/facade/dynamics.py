@@ -86,15 +86,13 @@ class DynamicsMethods(Facade):
         - ``"closed-form"``: Christoffel symbols of generalised links (5.2.17)-(5.2.20), O(n^3), revolute joints only.
         - ``"denoc"``: twists at mass centres, Saha (30)-(32) and section 5.1, O(n); see :mod:`recursa.denoc`.
 
-        - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`; an array (..., nlinks, 6) of (moment,
-          force) in link axes at link origins; or such rows (..., 6) by link, ``{"flange": [0, 0, 0, 0, 0, -9.81]}``.
+        :doc:`/arguments` describes these arguments in full:
+
+        - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`, or (moment, force) in link axes.
         - ``losses``: True adds damping and friction, "damping" or "friction" one of them.
-        - ``base_twist``, ``base_acceleration``: the motion of a base that is moved in a known way, (angular, linear),
-          (..., 6) each, in world axes at the world origin, which are those of the base at this instant: its velocity,
-          and the rate of that as seen from the base (its spatial acceleration). Both zero by default.
+        - ``base_twist``, ``base_acceleration``: the motion (..., 6) of a base that is moved in a known way.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
-        - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
-          as in :meth:`mass_matrix`.
+        - ``base_velocity``: "body", "mixed" or "world", the axes of velocities and forces of a free base.
 
         A robot with constraints needs other torques than the open tree: it is a :class:`NoSweepError`, and
         :meth:`actuator_torques` has the torques of its motors.
@@ -133,7 +131,7 @@ class DynamicsMethods(Facade):
         - ``actuated``: names of the joints that have motors. On a robot without constraints the default is all of them;
           a robot with constraints needs the names.
         - ``wrenches``, ``losses`` (True, "damping", "friction"), ``base_twist``, ``base_acceleration``,
-          ``parameters``: as in :meth:`inverse_dynamics`.
+          ``parameters``: see :doc:`/arguments`.
 
         Returns (tau, residual), each (..., nv). The residual is zero where motors and constraints supply all forces.
         Whether q, v and a obey the constraints is not checked here; :meth:`constraint_error` says it of q.
@@ -165,9 +163,8 @@ class DynamicsMethods(Facade):
         """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal, gravity, springs.
 
         Constraints do not change them: they are forces at all joints of the tree, whichever have motors.
-        ``base_velocity``: "body", "mixed" or "world", how the first six of v and of the result are meant, as in
-        :meth:`mass_matrix`; with "mixed" and "world" accelerations are rates of these numbers, and
-        ``mass_matrix a + bias_forces = tau`` holds with them.
+        ``base_velocity``: "body", "mixed" or "world", the axes of velocities and forces of a free base; see
+        :doc:`/arguments`.
         """
         return self._answer(BIAS_FORCES, {"q": q, "v": v}, {"base_velocity": base_velocity}, out, threads)
 
@@ -184,8 +181,8 @@ class DynamicsMethods(Facade):
 
         Constraints do not change them: they are forces at all joints of the tree. What the motors of a closed
         mechanism have to supply is :meth:`actuator_torques` at rest.
-        ``base_velocity``: "body", "mixed" or "world", in which axes, and about which point, those of a free base are,
-        as in :meth:`mass_matrix`.
+        ``base_velocity``: "body", "mixed" or "world", the axes and origin of the wrench on a free base; see
+        :doc:`/arguments`.
         """
         return self._answer(inverse.GRAVITY_FORCES, {"q": q}, {"base_velocity": base_velocity}, out, threads)
 
@@ -223,8 +220,7 @@ class DynamicsMethods(Facade):
         """Wrenches (..., nbodies, 6) across each joint, on the child, in link axes at the link origin: f of (11).
 
         For trees: a robot with constraints is a :class:`NoSweepError`.
-        ``wrenches``, ``base_twist``, ``base_acceleration``: what acts on links and how the base is moved, as in
-        :meth:`inverse_dynamics`.
+        ``wrenches``, ``base_twist``, ``base_acceleration``: loads and the motion of the base, :doc:`/arguments`.
         """
         arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches}
         arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
@@ -246,7 +242,7 @@ class DynamicsMethods(Facade):
         """What the base exerts on the robot, (moment, force) (..., 6), in world axes at the world origin. O(n).
 
         ``f(0) = sum of phi(0, k) (M alpha + b)``: what a mount has to carry, T(N+1) of Rodriguez & Kreutz-Delgado (77)
-        for a base without mass. ``wrenches``, ``base_twist``, ``base_acceleration`` as in :meth:`inverse_dynamics`.
+        for a base without mass. ``wrenches``, ``base_twist``, ``base_acceleration``: see :doc:`/arguments`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, held level
@@ -342,8 +338,9 @@ class DynamicsMethods(Facade):
           Orin's fourth method (Balafoutis & Patel, section 6.2); raises :class:`ConvergenceError` where it fails.
         - ``"least-squares"``: ``P* x = tau - C``, ``P a = x`` with ``mass = P* P``, Angeles & Ma, (6.2.10)-(6.2.17).
 
-        - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`; an array (..., nlinks, 6) of (moment,
-          force) in link axes at link origins; or such rows (..., 6) by link, ``{"flange": [0, 0, 0, 0, 0, -9.81]}``.
+        :doc:`/arguments` describes those that other methods take, too:
+
+        - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`, or (moment, force) in link axes.
         - ``losses``: True lets damping and friction act too, "damping" or "friction" one of them.
         - ``mass``, ``bias``: with ``"composite"``, methods of :meth:`mass_matrix` ("composite", "augmented",
           "walker-orin", "column", "denoc") and of :meth:`inverse_dynamics` ("newton-euler", "augmented", "tensor",
@@ -352,12 +349,11 @@ class DynamicsMethods(Facade):
           chapter 6, in any pairing.
         - ``links``: return (a, alpha) with the true spatial accelerations of all links (..., nlinks, 6) in body axes,
           a by-product of every sweep method but ``"four-sweep"`` and ``"denoc"``.
-        - ``base_twist``, ``base_acceleration``: the motion of a base that is moved in a known way, as in
-          :meth:`inverse_dynamics`; for every method but ``"diagonal"``.
+        - ``base_twist``, ``base_acceleration``: the motion (..., 6) of a base that is moved in a known way; for every
+          method but ``"diagonal"``.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
         - ``prescribed``: accelerations of joints and links that are :class:`~recursa.Prescribed`, zero by default.
-        - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
-          as in :meth:`mass_matrix`.
+        - ``base_velocity``: "body", "mixed" or "world", the axes of velocities and forces of a free base.
 
         The motion of a robot with constraints obeys them (:meth:`with_constraints`), by these methods:
 
@@ -407,7 +403,7 @@ class DynamicsMethods(Facade):
         :meth:`forward_dynamics`, with all of them :meth:`inverse_dynamics`. Robots with tied joints take the mass
         matrix, O(n^3); a joint that moves with another cannot be prescribed itself.
 
-        - ``wrenches``: what acts on links, as in :meth:`forward_dynamics`.
+        - ``wrenches``: what acts on links; see :doc:`/arguments`.
         - ``losses``: True, damping and friction act at all joints; "damping" or "friction", one of them.
 
         >>> import numpy as np, recursa as rc

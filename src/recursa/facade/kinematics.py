@@ -61,9 +61,8 @@ class KinematicsMethods(Facade):
     ) -> Array:
         """Spatial velocities (angular, linear) of all links, (..., nlinks, 6).
 
-        ``V(k) = phi* V(parent) + H* v``; Rodriguez & Kreutz-Delgado (7). ``frame``: "body" = link axes at the link
-        origin, "mixed" = world axes at the link origin, "world" = world axes at the world origin.
-        ``base_twist``: velocity (..., 6) of a base that is moved, as in :meth:`inverse_dynamics`. Cost: O(n).
+        ``V(k) = phi* V(parent) + H* v``; Rodriguez & Kreutz-Delgado (7). ``frame``: "body", "mixed" or "world" axes;
+        ``base_twist``: velocity (..., 6) of a base that is moved; see :doc:`/arguments`. Cost: O(n).
 
         >>> import recursa as rc
         >>> rc.robots.planar(2).velocities([0.0, 0.0], [1.0, 0.0])[-1]       # the tip turns, and goes sideways
@@ -91,11 +90,10 @@ class KinematicsMethods(Facade):
         ``alpha(k) = phi* alpha(parent) + H* a + crm(V) H* v``; Rodriguez & Kreutz-Delgado (8), body derivative.
         Cost: O(n).
 
-        - ``frame``: "body", link axes at the link origin; "mixed", world axes there; "world", world axes at the world
-          origin.
+        - ``frame``: "body", "mixed" or "world" axes; see :doc:`/arguments`.
         - ``kind``: "spatial", as above; "classical" adds ``w x v``: the acceleration of the point at the frame's
           origin.
-        - ``base_twist``, ``base_acceleration``: the motion of a base that is moved, as in :meth:`inverse_dynamics`.
+        - ``base_twist``, ``base_acceleration``: the motion (..., 6) of a base that is moved in a known way.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2)
@@ -118,8 +116,9 @@ class KinematicsMethods(Facade):
     ) -> Array:
         """Jacobian of a link, (..., 6, nv): ``velocity of the link = J v``, in the same frame.
 
-        ``J = B* phi* H*``; Rodriguez & Kreutz-Delgado (20). Cost: O(depth of the link). ``base_velocity``: "body",
-        "mixed" or "world", what the first six speeds of a robot with a free base are, as in :meth:`mass_matrix`.
+        ``J = B* phi* H*``; Rodriguez & Kreutz-Delgado (20). Cost: O(depth of the link). ``frame`` and
+        ``base_velocity``: "body", "mixed" or "world" axes of its rows and of the velocity of a free base,
+        :doc:`/arguments`.
         Constraints do not change it: its columns are all speeds of the tree. Times the basis of
         :meth:`free_directions` it is the Jacobian of a closed mechanism.
 
@@ -168,7 +167,7 @@ class KinematicsMethods(Facade):
         The classical acceleration of the link's origin at a = 0 is ``dJ/dt v`` in the mixed frame. Cost: O(depth).
 
         - ``frame``: "body", "mixed" or "world", as of :meth:`jacobian`.
-        - ``base_velocity``: "body", "mixed" or "world", what the first six of v are, as in :meth:`mass_matrix`; the
+        - ``base_velocity``: "body", "mixed" or "world", the axes of the velocity of a free base, :doc:`/arguments`; the
           matrix is that of ``jacobian(base_velocity=)``, and "at a = 0" then means that these numbers do not change.
 
         >>> import recursa as rc

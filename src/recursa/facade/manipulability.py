@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np  # noqa: F401  (in examples)
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import manipulability
 from recursa.dynamics.kinematics import Frame
+from recursa.dynamics.manipulability import TaskName
 from recursa.evaluation.answering import answers
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
-
-Task = Literal["pose", "position", "orientation"]
 
 
 class SingularDirections(NamedTuple):
@@ -57,7 +56,7 @@ class ManipulabilityMethods(Facade):
 
     @answers(manipulability.MANIPULABILITY)
     def manipulability(
-        self, q: ArrayLike, link: str, *, task: Task = "pose", out: Array | None = None, threads: int | None = None
+        self, q: ArrayLike, link: str, *, task: TaskName = "pose", out: Array | None = None, threads: int | None = None
     ) -> Array:
         """Yoshikawa's manipulability of a link, (...): ``w = sqrt(det(J J*))``, the product of J's singular values.
 
@@ -81,7 +80,7 @@ class ManipulabilityMethods(Facade):
         q: ArrayLike,
         link: str,
         *,
-        task: Task = "pose",
+        task: TaskName = "pose",
         length: float = 1.0,
         out: Array | None = None,
         threads: int | None = None,
@@ -106,7 +105,7 @@ class ManipulabilityMethods(Facade):
         q: ArrayLike,
         link: str,
         *,
-        task: Task = "pose",
+        task: TaskName = "pose",
         frame: Frame = "body",
         length: float = 1.0,
         threads: int | None = None,

@@ -83,8 +83,7 @@ class MassPropertyMethods(Facade):
     ) -> Array:
         """The matrix (..., 3, nv) that takes v to the velocity of the centre of mass, world axes.
 
-        ``base_velocity``: "body", "mixed" or "world", what the first six speeds of a robot with a free base are, as in
-        :meth:`mass_matrix`.
+        ``base_velocity``: "body", "mixed" or "world", the axes of the velocity of a free base; see :doc:`/arguments`.
 
         >>> import recursa as rc
         >>> rc.robots.planar(1).center_of_mass_jacobian([0.0]).round(3)[:, 0] + 0.0
@@ -273,8 +272,7 @@ class MassPropertyMethods(Facade):
     ) -> Array:
         """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes.
 
-        ``base_velocity``: "body", "mixed" or "world", what the first six speeds of a robot with a free base are, as in
-        :meth:`mass_matrix`.
+        ``base_velocity``: "body", "mixed" or "world", the axes of the velocity of a free base; see :doc:`/arguments`.
         """
         return self._answer(MOMENTUM_MATRIX, {"q": q}, {"base_velocity": base_velocity}, out, threads)
 

@@ -45,14 +45,8 @@ class MatrixMethods(Facade):
         ``"augmented"`` and ``"walker-orin"`` are for joints that turn or slide and take no ``parameters``.
         ``packed=True`` leaves out what is zero for good, (..., n) entries at the places of :meth:`sparsity`.
 
-        ``base_velocity`` says what the first six speeds of a robot with a free base are, (angular, linear):
-
-        - ``"body"``: of the base's origin in its own axes, as everywhere else in this library.
-        - ``"mixed"``: of the base's origin in world axes.
-        - ``"world"``: in world axes, of the point of the base that is at the world's origin.
-
-        It is the same motion in other numbers ``v = T u``, and the matrix is ``T* M T``. iDynTree and adam have the
-        three forms, too, with the linear half first: ``[3, 4, 5, 0, 1, 2]`` are the rows to take.
+        ``base_velocity``: ``"body"``, ``"mixed"`` or ``"world"``, the axes of the velocity of a free base. In
+        others the same motion has other numbers, ``v = T u``, and the matrix is ``T* M T``; see :doc:`/arguments`.
 
         >>> import recursa as rc
         >>> rc.robots.stanford().mass_matrix([0, np.pi / 2, 0, 0, 0, 0])[2, 2].round(12)

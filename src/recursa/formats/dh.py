@@ -20,12 +20,11 @@ from recursa.formats.json_text import parse_json
 from recursa.formats.source import Source
 from recursa.formats.yaml_text import LinedObject, parse_yaml
 from recursa.model.description import Description
-from recursa.model.dh import DHLink, describe_dh
+from recursa.model.dh import ROW_KINDS, DHLink, describe_dh
 from recursa.model.inputs import pose_of
 from recursa.spatial.transform import Transform
 
 KEYS = ("format", "convention", "name", "angles", "gravity", "base", "tool", "provenance", "rows")
-KINDS = ("revolute", "prismatic")
 ROW_KEYS = tuple(field.name for field in fields(DHLink))
 CSV_COLUMNS = (
     "joint", "a", "alpha", "d", "theta", "mass", "cx", "cy", "cz", "ixx", "iyy", "izz", "ixy", "ixz", "iyz", "armature",
@@ -202,8 +201,8 @@ class _Table:
         try:
             _known(row, ROW_KEYS, place, line)
             kind = _word(row.get("joint", "revolute"), f"{place}.joint")
-            if kind not in KINDS:
-                hint = did_you_mean(kind[:40], KINDS)
+            if kind not in ROW_KINDS:
+                hint = did_you_mean(kind[:40], ROW_KINDS)
                 raise ModelError(f"{place}.joint must be revolute or prismatic, not {kind[:40]!a}. {hint}")
             turns = self.degrees and kind == "revolute"
             values = {

@@ -194,7 +194,7 @@ def _columns(table: NumberTable, names: Sequence[str], what: str, robot: Robot) 
 def driven(robot: Robot) -> Array:
     """Which freedoms (nv,) have a drive, friction and armature: all but those of free joints."""
     joints = (joint for joint in robot.model.joints if joint.independent)
-    return np.array([joint.kind.name != "free" for joint in joints for _ in range(joint.kind.nv)], bool)
+    return np.array([not joint.kind.is_free for joint in joints for _ in range(joint.kind.nv)], bool)
 
 
 # ---- doubts ----------------------------------------------------------------------------------------------------------

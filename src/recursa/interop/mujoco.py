@@ -141,10 +141,10 @@ class InMujoco(Peer):
 
     def conversions(self) -> list[Conversion]:
         """See :class:`Peer`."""
-        found, kinds = [], {joint.kind.name for joint in self.free.model.joints}
-        if kinds & {"free", "spherical"}:
+        found, kinds = [], [joint.kind for joint in self.free.model.joints]
+        if any(kind.quaternion is not None for kind in kinds):
             found.append(Conversion("quaternion order", "quaternions are (w, x, y, z) there, (x, y, z, w) here"))
-        if kinds & {"free", "planar"}:
+        if any(kind.is_loose and any(kind.angular) for kind in kinds):
             what = "free and planar joints have linear speeds first and in the parent's axes there"
             found.append(Conversion("base velocity", what))
         return found
@@ -154,10 +154,10 @@ class InMujoco(Peer):
         there = np.zeros(self.model.nq)
         reorder = (lambda x: x) if "quaternion order" in self.skip else w_first
         for joint, number in zip(self.free.model.joints, self._joints, strict=True):
-            own, kind = q[joint.q_start : joint.q_start + joint.kind.nq], joint.kind.name
-            if kind == "spherical":
+            own, kind = q[joint.q_start : joint.q_start + joint.kind.nq], joint.kind
+            if kind.is_ball:
                 own = reorder(own)
-            elif kind == "free":
+            elif kind.is_free:
                 base = self._base(joint, number)
                 turn = quaternion_of(base[:3, :3] @ rotation_of(reorder(own[3:])))
                 own = np.concatenate([base[:3, :3] @ own[:3] + base[:3, 3], turn])
@@ -173,16 +173,15 @@ class InMujoco(Peer):
         """See :class:`Peer`."""
         matrix, drift = np.zeros((self.model.nv, self.model.nv)), np.zeros(self.model.nv)
         for joint, number in zip(self.free.model.joints, self._joints, strict=True):
-            nv, kind = joint.kind.nv, joint.kind.name
-            own, speed = q[joint.q_start :], v[joint.v_start : joint.v_start + nv]
+            nv, kind = joint.kind.nv, joint.kind
+            own, speed = q[joint.q_start : joint.q_start + kind.nq], v[joint.v_start : joint.v_start + nv]
             block, extra = np.eye(nv), np.zeros(nv)
             if "base velocity" in self.skip:
                 pass
-            elif kind == "planar":
-                c, s = np.cos(own[2]), np.sin(own[2])
-                block = np.array([[0, c, -s], [0, s, c], [1, 0, 0]])
-                extra[:2] = speed[0] * np.array([[-s, -c], [c, -s]]) @ speed[1:]
-            elif kind == "free":
+            elif kind.quaternion is None:  # rates of coordinates there
+                block = np.array([kind.rates(own.tolist(), unit) for unit in block.tolist()]).T
+                extra = np.array(kind.second_rates(own.tolist(), speed.tolist(), extra.tolist()))
+            elif kind.is_free:
                 turn = self._base(joint, number)[:3, :3] @ rotation_of(w_first(own[3:7]))
                 block = np.block([[np.zeros((3, 3)), turn], [np.eye(3), np.zeros((3, 3))]])
                 extra[:3] = turn @ np.cross(speed[:3], speed[3:])

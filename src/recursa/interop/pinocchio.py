@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recursa.dynamics.ordering import to_angle, to_cosine_and_sine
 from recursa.errors import ModelError, ShapeError, unknown_name
-from recursa.model.joint_kind import JointKind
 from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -35,8 +35,6 @@ from recursa.spatial.vec3 import ZERO
 from recursa.sweeps.batching import as_array
 
 Array = NDArray[Any]
-
-_SPEED_ORDER = {"planar": (1, 2, 0), "free": (3, 4, 5, 0, 1, 2)}  # Pinocchio's entry i is our entry _SPEED_ORDER[i]
 
 
 def swap_halves(vectors: ArrayLike, axis: int = -1) -> Array:
@@ -57,7 +55,8 @@ def configuration(robot: Robot, pin_model: Any, q: ArrayLike) -> Array:
     theirs = np.empty((*ours.shape[:-1], pin_model.nq))
     for joint, there in _pairs(robot, pin_model):
         own = ours[..., joint.q_start : joint.q_start + joint.kind.nq]
-        theirs[..., there.q : there.q + there.nq] = _q_there(joint.kind, own, there.nq)
+        same = there.nq == joint.kind.nq  # else its angle, the last number, is cosine and sine there
+        theirs[..., there.q : there.q + there.nq] = own if same else to_cosine_and_sine(own)
     return theirs
 
 
@@ -67,7 +66,8 @@ def configuration_from(robot: Robot, pin_model: Any, q: ArrayLike) -> Array:
     ours = np.empty((*theirs.shape[:-1], robot.nq))
     for joint, there in _pairs(robot, pin_model):
         part = theirs[..., there.q : there.q + there.nq]
-        ours[..., joint.q_start : joint.q_start + joint.kind.nq] = _q_here(joint.kind, part)
+        same = there.nq == joint.kind.nq
+        ours[..., joint.q_start : joint.q_start + joint.kind.nq] = part if same else to_angle(part)
     return ours
 
 
@@ -97,8 +97,7 @@ def velocity_order(robot: Robot, pin_model: Any) -> NDArray[np.intp]:
     """Where Pinocchio's speed number i is in ours; also orders the columns of a Jacobian."""
     order = np.empty(pin_model.nv, dtype=np.intp)
     for joint, there in _pairs(robot, pin_model):
-        inside = _SPEED_ORDER.get(joint.kind.name, range(joint.kind.nv))
-        order[there.v : there.v + there.nv] = [joint.v_start + i for i in inside]
+        order[there.v : there.v + there.nv] = [joint.v_start + i for i in joint.kind.linear_first]
     return order
 
 
@@ -148,22 +147,6 @@ def _part(robot: Robot, joint: Joint, there: Any, whole: str) -> Place:
     return Place(there.idx_q + sum(sizes[:at]), sizes[at], v, joint.kind.nv)
 
 
-def _q_there(kind: JointKind, own: Array, nq: int) -> Array:
-    if kind.nq == 1 and nq == 2:
-        return np.concatenate([np.cos(own), np.sin(own)], axis=-1)
-    if kind.name == "planar":
-        return np.concatenate([own[..., :2], np.cos(own[..., 2:]), np.sin(own[..., 2:])], axis=-1)
-    return own
-
-
-def _q_here(kind: JointKind, part: Array) -> Array:
-    if kind.name == "planar":
-        return np.concatenate([part[..., :2], np.arctan2(part[..., 3:], part[..., 2:3])], axis=-1)
-    if kind.nq == 1 and part.shape[-1] == 2:
-        return np.arctan2(part[..., 1:], part[..., :1])
-    return part
-
-
 # ---- whole models --------------------------------------------------------------------------------------------------
 
 
@@ -197,9 +180,8 @@ def build(robot: Robot) -> Any:
         numbers.append(number)
         posts.append(post)
     for joint, number in zip(robot.model.joints, numbers, strict=True):
-        order = _SPEED_ORDER.get(joint.kind.name, range(joint.kind.nv))
         start = model.joints[number].idx_v
-        model.armature[start : start + joint.kind.nv] = [joint.armature[i] for i in order]
+        model.armature[start : start + joint.kind.nv] = [joint.armature[i] for i in joint.kind.linear_first]
     for link in robot.model.links:
         number = 0 if link.body == WORLD else numbers[link.body]
         offset = link.offset if link.body == WORLD else posts[link.body] @ link.offset

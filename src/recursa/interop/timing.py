@@ -23,7 +23,7 @@ from recursa.errors import ModelError, RecursaError
 from recursa.evaluation.answering import methods_of
 from recursa.interop.peer import Peer
 from recursa.model.model import Model
-from recursa.quantities import Quantity, quantities, quantity
+from recursa.quantities import Quantity, quantities
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 from recursa.sweeps.inputs import INPUT_KINDS
@@ -176,12 +176,6 @@ class Asked:
         if call is None:
             return None
         return call, [tuple(peer.translated(self.record, row)[0]) for row in self.rows]
-
-
-def sample(robot: Robot, states: int) -> tuple[Array, Array, Array]:
-    """Rows of q, v and of accelerations or torques."""
-    q, v, a = Asked(robot, quantity("inverse_dynamics"), states).arrays.values()
-    return q, v, a
 
 
 def _parameters(method: Callable[..., Any]) -> Iterable[Parameter]:

@@ -282,7 +282,7 @@ def _follows(mimic: Mimic | None, mode: MimicMode) -> bool:
 
 def _hinge(record: JointRecord) -> Hinge:
     axis = unit_axis(record.axis)
-    return Hinge(axis, record.pitch, Rotation.z_to(axis).snapped() if record.kind == "planar" else IDENTITY)
+    return Hinge(axis, record.pitch, Rotation.z_to(axis).snapped() if KINDS[record.kind].has_plane else IDENTITY)
 
 
 _MOST_TIES = 1000  # from a joint to the one that moves it: every joint follows its own

@@ -50,10 +50,10 @@ class CanonicalJoint(Joint):
 
     def transform(self, q: Sequence[Scalar]) -> ScrewChain:  # type: ignore[override]
         """Pose of this body in its parent."""
-        if self.kind.name == "prismatic":
+        if self.kind.slides:
             last = Screw(2, *self.turn, q[0] + self.shift)
         else:
-            advance = q[0] * self.hinge.pitch if self.kind.name == "helical" else 0.0
+            advance = q[0] * self.hinge.pitch if self.kind.has_pitch else 0.0
             last = Screw(2, *self._turned(q[0]), advance + self.shift)
         return ScrewChain((*self.before, last))
 

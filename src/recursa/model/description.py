@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, get_args
 from recursa.model.constraints import Constraint
 from recursa.model.geometry import Geometry as Geometry
 from recursa.model.geometry import Material as Material
+from recursa.model.joints import KINDS
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
@@ -25,13 +26,16 @@ JOINT_TYPES: tuple[str, ...] = get_args(JointType)
 MimicMode = Literal["free", "tie"]
 """Joints that mimic others are free ones, or tied to them."""
 
-LIMITED: tuple[JointType, ...] = ("revolute", "prismatic", "helical")
+LIMITED = tuple(name for name, kind in KINDS.items() if kind.has_limits)
 """Kinds whose coordinate can have limits."""
 
-TURNING: tuple[JointType, ...] = ("revolute", "continuous", "helical")
+PITCHED = tuple(name for name, kind in KINDS.items() if kind.has_pitch)
+"""Kinds that advance along the line about which they turn."""
+
+TURNING = tuple(name for name, kind in KINDS.items() if kind.turns_about_axis)
 """Kinds that turn about a line."""
 
-DRIVEN: tuple[JointType, ...] = (*LIMITED, "continuous")
+DRIVEN = tuple(name for name, kind in KINDS.items() if kind.nv == 1)
 """Kinds that can have a largest effort and speed: those with one freedom."""
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import Description, Friction, JointRecord, LinkRecord, Note
 from recursa.model.inputs import finite_scalar, floats, frictions, limits_of, name_of, per_freedom, scalars, symmetric
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, dh_transform
+from recursa.spatial.transform import Convention as Convention
 from recursa.spatial.vec3 import Z_AXIS, Vec3
 
-Convention = Literal["standard", "modified"]
-CONVENTIONS = ("standard", "modified")
+RowKind = Literal["revolute", "prismatic"]
+ROW_KINDS: tuple[str, ...] = get_args(RowKind)
+CONVENTIONS: tuple[str, ...] = get_args(Convention)
 
 
 _TURN = 2.0 * math.pi + 1e-3  # nobody writes an angle between axes that is larger
@@ -35,7 +37,7 @@ class DHLink:
     0.4
     """
 
-    joint: Literal["revolute", "prismatic"] = "revolute"
+    joint: RowKind = "revolute"
     a: float = 0.0
     alpha: float = 0.0
     d: float = 0.0
@@ -123,7 +125,7 @@ def _row(number: int, row: DHLink, convention: Convention) -> tuple[LinkRecord, 
     where = f"row {number} of the Denavit-Hartenberg table"
     if not isinstance(row, DHLink):
         raise ModelError(f"{where} must be a DHLink, not {type(row).__name__}")
-    if row.joint not in ("revolute", "prismatic"):
+    if row.joint not in ROW_KINDS:
         hint = did_you_mean(str(row.joint), ("revolute", "prismatic"))
         raise ModelError(f"{where}: joint must be 'revolute' or 'prismatic', not {row.joint!r}. {hint}")
     step = dh_transform(

@@ -69,7 +69,7 @@ def _serial(model: Model) -> Sequence[Joint]:
     if not model.joints:
         raise ModelError(f"robot '{model.name}' has no joints, and a Denavit-Hartenberg table has a row for each")
     for k, joint in enumerate(model.joints):
-        if joint.kind.name not in ("revolute", "continuous", "prismatic"):
+        if not (joint.kind.turns or joint.kind.slides):
             raise ModelError(
                 f"joint '{joint.name}' ({joint.kind.name}) has no row in a Denavit-Hartenberg table: only revolute and "
                 "prismatic joints have. Lock it, robot.reduced(lock=...), or take a part, robot.chain(base, tip)"
@@ -214,7 +214,7 @@ def _row(joint: Joint, step: Screws, model: Model, k: int, inside: Transform) ->
     inertia = inside.inertia(model.inertias[k])
     massless = inertia.mass == 0.0
     return DHLink(
-        joint="prismatic" if joint.kind.name == "prismatic" else "revolute",
+        joint="prismatic" if joint.kind.slides else "revolute",
         a=step.a,
         alpha=step.alpha,
         d=step.d,
@@ -243,7 +243,7 @@ def _residual(
     for _ in range(_CONFIGURATIONS):
         q = [chance.uniform(-math.pi, math.pi) for _ in joints]
         moved = [
-            Screws(x, 0.0, 0.0, 0.0) if joint.kind.name == "prismatic" else Screws(0.0, x, 0.0, 0.0)
+            Screws(x, 0.0, 0.0, 0.0) if joint.kind.slides else Screws(0.0, x, 0.0, 0.0)
             for joint, x in zip(joints, q, strict=True)
         ]
         pose = IDENTITY_TRANSFORM

@@ -9,7 +9,7 @@ from typing import Any
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.compound import EULER, chained, universal
-from recursa.model.description import DRIVEN, JOINT_TYPES, LIMITED, TURNING, JointRecord, LinkRecord, Mimic
+from recursa.model.description import DRIVEN, JOINT_TYPES, LIMITED, PITCHED, TURNING, JointRecord, LinkRecord, Mimic
 from recursa.model.inputs import (
     elasticity_of,
     finite,
@@ -60,7 +60,7 @@ def joint_records(name: str, kind: str, ends: tuple[str, str], placed: Transform
     if kind == "composite":
         return chained(whole, _composite(where, name, options))
     for what in ("point", "pitch", "mimic"):
-        _require(where, what, options[what], kind, {"pitch": ("helical",), "mimic": DRIVEN}.get(what, TURNING))
+        _require(where, what, options[what], kind, {"pitch": PITCHED, "mimic": DRIVEN}.get(what, TURNING))
     return chained(whole, _with_own(where, EULER[kind] if kind in EULER else _universal(where, options), options))
 
 
@@ -68,8 +68,12 @@ def joint_records(name: str, kind: str, ends: tuple[str, str], placed: Transform
 
 
 def _simple(where: str, name: str, kind: str, placed: Transform, options: Options) -> JointRecord:
-    if (options["pitch"] is not None) != (kind == "helical"):
-        need = "needs a pitch in metres per radian" if kind == "helical" else "has no pitch; only helical joints do"
+    if (options["pitch"] is not None) != (kind in PITCHED):
+        need = (
+            "needs a pitch in metres per radian"
+            if kind in PITCHED
+            else f"has no pitch; only {', '.join(PITCHED)} joints do"
+        )
         raise ModelError(f"{where}: a {kind} joint {need}")
     _require(where, "limits", options["limits"], kind, LIMITED)
     _require(where, "effort", options["effort"], kind, DRIVEN)

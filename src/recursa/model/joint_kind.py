@@ -28,6 +28,10 @@ class Hinge(NamedTuple):
     plane: Rotation = IDENTITY
 
 
+Trio = tuple[tuple[Scalar, ...], tuple[Scalar, ...], tuple[Scalar, ...]]
+"""Coordinates, speeds and accelerations of one joint."""
+
+
 class JointKind:
     """What a joint kind must say. ``nq`` coordinates, ``nv`` speeds.
 
@@ -36,7 +40,10 @@ class JointKind:
     - ``q_parts``, ``v_parts``: what several coordinates or speeds are called behind the joint's name, as in
       ``root.qx``; one alone has the joint's name.
     - ``meaning``: of q and of v, in words.
-    - ``has_axis``: whether there is a direction to be given.
+    - ``has_axis``: whether there is a direction to be given. ``has_pitch``: whether there is an advance per radian.
+      ``has_plane``: whether there is a plane to slide in, normal to the axis.
+    - ``has_limits``: whether its coordinate can be limited. ``unlimited``: the name of the kind that moves alike and
+      has no limits, if there is one.
     - ``angle``: where in q an angle is to which whole turns may be added; ``quaternion``: where one starts.
     - ``spread``: random coordinates go this far either way where no limit tells.
     """
@@ -50,9 +57,62 @@ class JointKind:
     v_parts: ClassVar[tuple[str, ...]] = ()
     meaning: ClassVar[tuple[str, str]] = ("rad", "rad/s")
     has_axis: ClassVar[bool] = True
+    has_pitch: ClassVar[bool] = False
+    has_plane: ClassVar[bool] = False
+    has_limits: ClassVar[bool] = False
+    unlimited: ClassVar[str | None] = None
     angle: ClassVar[int | None] = None
     quaternion: ClassVar[int | None] = None
     spread: ClassVar[float] = math.pi
+
+    # ---- what others ask, instead of comparing names -----------------------------------------------------------------
+
+    @property
+    def slides(self) -> bool:
+        """Whether its only freedom is a translation along the axis."""
+        return self.nv == 1 and not self.angular[0]
+
+    @property
+    def turns_about_axis(self) -> bool:
+        """Whether its only freedom is a rotation about the axis, with an advance along it or without."""
+        return self.nv == 1 and self.angular[0]
+
+    @property
+    def turns(self) -> bool:
+        """Whether its only freedom is a rotation about the axis, without an advance."""
+        return self.turns_about_axis and not self.has_pitch
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it allows every motion."""
+        return self.nv == 6
+
+    @property
+    def is_ball(self) -> bool:
+        """Whether it allows every rotation and nothing else."""
+        return self.nv == 3 and all(self.angular)
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether the body can leave the axis and the point at which it hangs: it slides in several directions."""
+        return self.angular.count(False) > 1
+
+    @property
+    def has_endless_angle(self) -> bool:
+        """Whether one of its coordinates is an angle without limits, so that whole turns mean nothing."""
+        return self.angle is not None and not self.has_limits
+
+    @property
+    def linear_first(self) -> tuple[int, ...]:
+        """Its speeds in the order of libraries that name translations before rotations.
+
+        >>> from recursa.model.joints import KINDS
+        >>> KINDS["planar"].linear_first
+        (1, 2, 0)
+        """
+        return tuple(sorted(range(self.nv), key=lambda k: self.angular[k]))
+
+    # ---- the joint itself --------------------------------------------------------------------------------------------
 
     def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
         """Pose of the moving frame in the joint's fixed frame."""
@@ -103,6 +163,17 @@ class JointKind:
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """dq/dt, as many numbers as coordinates. A quaternion counts as if it had unit length."""
         return tuple(v)
+
+    def motion_of(self, p: Sequence[Scalar], dp: Sequence[Scalar], ddp: Sequence[Scalar]) -> Trio:
+        """Coordinates, speeds and accelerations where coordinates go through p with these time derivatives.
+
+        A quaternion's four numbers need not have unit length; their direction is what counts.
+        """
+        return tuple(p), tuple(dp), tuple(ddp)
+
+    def second_rates(self, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """The second time derivatives of the coordinates."""
+        return tuple(a)
 
     def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...] | None:
         """``[x, y]`` of two speeds, the Lie bracket that belongs to ``integrate``; None where it is always zero."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from recursa.model.joint_kind import Hinge, JointKind
+from recursa.model.joint_kind import Hinge, JointKind, Trio
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.scalars import Scalar, atan2, cos, cosc, half_cotangent, sin, sinc, sqrt, where
 from recursa.spatial.transform import Transform, log_of
@@ -19,8 +19,10 @@ class Revolute(JointKind):
 
     angle = 0
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, has_limits: bool = False, unlimited: str | None = None) -> None:
         self.name = name  # type: ignore[misc]
+        self.has_limits = has_limits  # type: ignore[misc]
+        self.unlimited = unlimited  # type: ignore[misc]
 
     def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
         return Transform(Rotation.from_axis_angle(hinge.axis, q[0]), ZERO)
@@ -46,6 +48,7 @@ class Prismatic(JointKind):
     """Translation along the axis; q in metres."""
 
     name = "prismatic"
+    has_limits = True
     angular = (False,)
     q_units = ("m",)
     meaning = ("m", "m/s")
@@ -71,6 +74,8 @@ class Helical(JointKind):
     """A screw: rotation by q and translation by ``pitch * q`` (metres per radian)."""
 
     name = "helical"
+    has_pitch = True
+    has_limits = True
 
     def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
         return Transform(Rotation.from_axis_angle(hinge.axis, q[0]), hinge.axis * (hinge.pitch * q[0]))
@@ -159,6 +164,12 @@ class Spherical(JointKind):
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return _quaternion_rates(q, v)
 
+    def motion_of(self, p: Sequence[Scalar], dp: Sequence[Scalar], ddp: Sequence[Scalar]) -> Trio:
+        return _turning(p, dp, ddp)
+
+    def second_rates(self, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return _quaternion_second_rates(q, v, a)
+
     def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return tuple(Vec3(*x).cross(Vec3(*y)))
 
@@ -179,6 +190,7 @@ class Planar(JointKind):
     q_parts = ("x", "y", "theta")
     v_parts = ("rz", "tx", "ty")
     meaning = ("(x, y, theta) in m, m, rad", "(omega, vx, vy) in child axes, rad/s and m/s")
+    has_plane = True
     angle = 2
 
     def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
@@ -233,6 +245,19 @@ class Planar(JointKind):
         w, vx, vy = v
         c, s = cos(q[2]), sin(q[2])
         return c * vx - s * vy, s * vx + c * vy, w
+
+    def motion_of(self, p: Sequence[Scalar], dp: Sequence[Scalar], ddp: Sequence[Scalar]) -> Trio:
+        c, s = cos(p[2]), sin(p[2])
+        x, y = c * dp[0] + s * dp[1], c * dp[1] - s * dp[0]
+        dx, dy = c * ddp[0] + s * ddp[1], c * ddp[1] - s * ddp[0]
+        w = dp[2]
+        return tuple(p), (w, x, y), (ddp[2], dx + w * y, dy - w * x)
+
+    def second_rates(self, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        c, s = cos(q[2]), sin(q[2])
+        (w, x, y), (dw, dx, dy) = v, a
+        dx, dy = dx - w * y, dy + w * x
+        return c * dx - s * dy, s * dx + c * dy, dw
 
     def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return 0.0, y[0] * x[2] - x[0] * y[2], x[0] * y[1] - y[0] * x[1]
@@ -337,6 +362,18 @@ class Free(JointKind):
         rotation = Rotation.from_quaternion(Quaternion(*q[3:7]))
         return (*(rotation @ Vec3(*v[3:6])), *_quaternion_rates(q[3:7], v[0:3]))
 
+    def motion_of(self, p: Sequence[Scalar], dp: Sequence[Scalar], ddp: Sequence[Scalar]) -> Trio:
+        turned, w, dw = _turning(p[3:7], dp[3:7], ddp[3:7])
+        back = Rotation.from_quaternion(Quaternion(*turned)).T
+        u, du = back @ Vec3(*dp[0:3]), back @ Vec3(*ddp[0:3])
+        du = du - Vec3(*w).cross(u)  # componentwise derivative in moving axes
+        return (*p[0:3], *turned), (*w, *u), (*dw, *du)
+
+    def second_rates(self, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        rotation = Rotation.from_quaternion(Quaternion(*q[3:7]))
+        u = Vec3(*a[3:6]) + Vec3(*v[0:3]).cross(Vec3(*v[3:6]))
+        return (*(rotation @ u), *_quaternion_second_rates(q[3:7], v[0:3], a[0:3]))
+
     def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return Motion.of(x).cross_motion(Motion.of(y)).components()
 
@@ -363,6 +400,23 @@ def _quaternion_rates(q: Sequence[Scalar], w: Sequence[Scalar]) -> tuple[Scalar,
     return tuple(Quaternion(*q).normalized() @ Quaternion(half.x, half.y, half.z, 0.0))
 
 
+def _quaternion_second_rates(q: Sequence[Scalar], w: Sequence[Scalar], dw: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """The time derivative of ``dq/dt = q w / 2``, of a quaternion of unit length."""
+    spin, bend = (Quaternion(rate[0], rate[1], rate[2], 0.0) for rate in (w, dw))
+    rate = (Quaternion(*q) @ spin).scaled(0.5)
+    return tuple(0.5 * (x + y) for x, y in zip(Quaternion(*q) @ bend, rate @ spin, strict=True))
+
+
+def _turning(p: Sequence[Scalar], dp: Sequence[Scalar], ddp: Sequence[Scalar]) -> Trio:
+    """Unit quaternion, angular velocity and acceleration in child axes."""
+    quaternion = Quaternion(*p)
+    length = quaternion.norm_squared()
+    turn, bend = (quaternion.conjugate() @ Quaternion(*rate) for rate in (dp, ddp))
+    w = Vec3(turn.x, turn.y, turn.z) * (2.0 / length)
+    dw = Vec3(bend.x, bend.y, bend.z) * (2.0 / length) - w * (2.0 * turn.w / length)
+    return tuple(quaternion.normalized()), tuple(w), tuple(dw)
+
+
 def _relative(q0: Quaternion, q1: Quaternion) -> Quaternion:
     product = q0.conjugate() @ q1
     return product.scaled(1.0 / sqrt(product.norm_squared()))
@@ -375,8 +429,8 @@ def _random_quaternion(rng: Any) -> tuple[float, ...]:
 KINDS: dict[str, JointKind] = {
     kind.name: kind
     for kind in (
-        Revolute("revolute"), Revolute("continuous"), Prismatic(), Helical(), Spherical(), Planar(), Translation(),
-        Free(),
+        Revolute("revolute", has_limits=True, unlimited="continuous"), Revolute("continuous"), Prismatic(), Helical(),
+        Spherical(), Planar(), Translation(), Free(),
     )
 }  # fmt: skip
 

@@ -32,10 +32,10 @@ def regrouped(model: Model, zeroed: Zeroed) -> Model:
     inertias = list(model.inertias)
     for number in reversed(range(model.nbodies)):
         joint = model.joints[number]
-        if not isinstance(joint, CanonicalJoint) or joint.kind.name not in ("revolute", "continuous", "prismatic"):
+        if not isinstance(joint, CanonicalJoint) or not (joint.kind.turns or joint.kind.slides):
             continue
-        sliding = joint.kind.name == "prismatic"
-        inertias[number], moved = _sliding(inertias[number]) if sliding else _turning(inertias[number], zeroed)
+        inertia = inertias[number]
+        inertias[number], moved = _sliding(inertia) if joint.kind.slides else _turning(inertia, zeroed)
         if joint.parent != WORLD:  # at the world it moves nothing
             share = _step(joint).inertia(weighed_inertia(moved))
             inertias[joint.parent] = settled_inertia(inertias[joint.parent] + share)
@@ -44,7 +44,7 @@ def regrouped(model: Model, zeroed: Zeroed) -> Model:
 
 def _step(joint: CanonicalJoint) -> ScrewChain:
     """What a moved inertia sees of the step to the parent: a symmetric one no turning, a mere moment no sliding."""
-    turn = joint.turn if joint.kind.name == "prismatic" else (1.0, 0.0)
+    turn = joint.turn if joint.kind.slides else (1.0, 0.0)
     return ScrewChain((*joint.before, Screw(2, *turn, joint.shift)))
 
 

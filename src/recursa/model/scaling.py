@@ -34,7 +34,7 @@ def scaled(description: Description, length: float, mass: float) -> Description:
 
 def _coordinate(joint: JointRecord, length: float) -> float:
     """What the coordinate of a joint of one freedom is multiplied by."""
-    return length if joint.kind == "prismatic" else 1.0
+    return length if joint.kind in KINDS and KINDS[joint.kind].slides else 1.0
 
 
 def _link(link: LinkRecord, length: float, mass: float) -> LinkRecord:

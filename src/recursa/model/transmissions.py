@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import DRIVEN, MOUNTS, TURNING, Description, JointRecord, LinkRecord, Mimic, Rotor
+from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Couple, Joint, Model
 from recursa.model.rounding import added_inertia
 from recursa.spatial.constants import unit_axis
@@ -181,7 +182,7 @@ def _elastic(joint: JointRecord, links: list[LinkRecord]) -> tuple[JointRecord, 
     links.append(shaft)
     spring = JointRecord(
         f"{joint.name}.spring",
-        "continuous" if joint.kind == "revolute" else joint.kind,
+        KINDS[joint.kind].unlimited or joint.kind,  # type: ignore[arg-type]
         shaft.name,
         joint.child,
         after=joint.after,

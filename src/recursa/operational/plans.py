@@ -114,7 +114,7 @@ def flying_path(model: Model, link: int) -> tuple[int, ...] | None:
     path = model.support(model.links[link].body)
     for at in reversed(range(len(path))):
         joint = model.joints[path[at]]
-        if joint.kind.name == "free" and (joint.parent == WORLD or not any(joint.armature)):
+        if joint.kind.is_free and (joint.parent == WORLD or not any(joint.armature)):
             return path[at:]
     return None
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from recursa.operators.expression import (
     Diagonal,
     Expression,
     Functional,
+    FunctionName,
     Identity,
     Inverse,
     Leaf,
@@ -165,7 +166,7 @@ def diagonal(vector: Any, space: Space | None = None) -> Expression:
     return scaled(number, Diagonal(inner))
 
 
-def functional(name: Literal["trace", "logdet"], of: Expression) -> Expression:
+def functional(name: FunctionName, of: Expression) -> Expression:
     """The trace, or the logarithm of the determinant, of a square matrix; traces are linear.
 
     >>> import recursa as rc

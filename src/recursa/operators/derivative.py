@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import get_args
 
 from recursa.errors import NoSweepError, StateError, unknown_name
 from recursa.operators.arithmetic import diagonal, functional, inverse, product, scaled, total, transpose
 from recursa.operators.expression import (
     ANY,
+    DerivativeKind,
     Diagonal,
     Expression,
     Freedom,
@@ -43,14 +44,14 @@ from recursa.operators.leaves import Operators, freedom_of
 from recursa.operators.shapes import ONE, Shape
 from recursa.operators.symbols import RATES, Kind
 
-KINDS = ("local", "inertial")
+KINDS: tuple[str, ...] = get_args(DerivativeKind)
 _NUMBER = Shape(ONE, ONE)
 ACCELERATION = "vdot"
 """The free joint vector that the derivatives of V, a, b, C and v take."""
 
 
 def time_derivative(
-    expression: Expression, kind: Literal["local", "inertial"] = "local", *, rates: Mapping[str, str] | None = None
+    expression: Expression, kind: DerivativeKind = "local", *, rates: Mapping[str, str] | None = None
 ) -> Expression:
     """See :meth:`Expression.time_derivative`."""
     if kind not in KINDS:

@@ -29,10 +29,17 @@ from recursa.operators.symbols import Kind
 
 NUMBERS = (int, float, np.integer, np.floating)
 
+DerivativeKind = Literal["local", "inertial"]
+"""The observer of a time derivative: one that moves with the bodies, or one at rest."""
+
+FunctionName = Literal["trace", "logdet"]
+"""Functions of a matrix whose value is a number."""
+
 Freedom = tuple[str, int]
+"""A joint by name and one of its freedoms: the direction of a derivative, if it is not the motion itself."""
+
 ANY = -1
 """In the place of a freedom's number: all joints move, as the free vector of that name says."""
-"""A joint by name and one of its freedoms: the direction of a derivative, if it is not the motion itself."""
 
 
 def _arithmetic() -> Any:
@@ -126,9 +133,7 @@ class Expression:
     def __truediv__(self, divisor: Any) -> Expression:
         return _arithmetic().scaled(1.0 / float(divisor), self) if isinstance(divisor, NUMBERS) else NotImplemented
 
-    def time_derivative(
-        self, kind: Literal["local", "inertial"] = "local", *, rates: Mapping[str, str] | None = None
-    ) -> Expression:
+    def time_derivative(self, kind: DerivativeKind = "local", *, rates: Mapping[str, str] | None = None) -> Expression:
         """The time derivative along the motion, as an expression: Jain & Rodriguez, Table 4.
 
         "local" is the derivative of the components in body axes, "inertial" that in world axes: link rows gain
@@ -375,7 +380,7 @@ class Inverse(Expression):
 class Functional(Expression):
     """A number that belongs to a square matrix: its "trace", or the logarithm of its determinant, "logdet"."""
 
-    name: Literal["trace", "logdet"]
+    name: FunctionName
     of: Expression
 
     @property

@@ -11,7 +11,7 @@ from recursa.model.equations import Closing
 from recursa.model.model import Model
 from recursa.operators.arithmetic import diagonal, functional
 from recursa.operators.expression import Blocks, Expression, Filter, Freedom, Identity, Leaf, Vector, Zero
-from recursa.operators.shapes import Space, space_of
+from recursa.operators.shapes import FreeSpace, Space, space_of
 from recursa.operators.symbols import NEED_CONSTRAINTS, OF_CONSTRAINTS, TAKEN, Kind
 
 
@@ -202,7 +202,7 @@ class Operators:
         """
         return functional("logdet", matrix)
 
-    def vector(self, name: str, space: Literal["joint", "link", "tip", "constraint"] = "joint") -> Vector:
+    def vector(self, name: str, space: FreeSpace = "joint") -> Vector:
         """A free vector: numbers that come later. ``space``: "joint", "link", "tip", "constraint".
 
         >>> import recursa as rc

@@ -287,11 +287,11 @@ def _pose(joint: Joint) -> str:
     """The pose of a body in its parent as a formula in q: screws, or the constants of the joint."""
     if isinstance(joint, CanonicalJoint):
         q = f"q{joint.q_start}"
-        if joint.kind.name == "prismatic":
+        if joint.kind.slides:
             return _screws(
                 joint.before, _turn(2, math.atan2(joint.turn[1], joint.turn[0])), f"Tz({q}{_plus(joint.shift)})"
             )
-        advance = f"{joint.hinge.pitch:.6g} {q}" if joint.kind.name == "helical" else ""
+        advance = f"{joint.hinge.pitch:.6g} {q}" if joint.kind.has_pitch else ""
         shift = f"{advance}{_plus(joint.shift)}" if advance else _shift(2, joint.shift)
         turn = f"Rz({q}{_plus(math.degrees(joint.angle), '°')})"
         return _screws(joint.before, turn, f"Tz({shift})" if advance else shift)

@@ -9,17 +9,17 @@ through the articulated sweeps, so that it stands behind G*, tau_bar*, psi* or P
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from recursa.operators.expression import Expression, Leaf, Product, Transpose, all_parts_of
 from recursa.operators.symbols import Kind
 
 Notation = Literal["rodriguez", "jain"]
-NOTATIONS: tuple[Notation, ...] = ("rodriguez", "jain")
+NOTATIONS: tuple[Notation, ...] = get_args(Notation)
 
 BiasUse = Literal["absent", "rigid", "articulated", "mixed"]
 """How the bias acceleration ``a`` enters a formula."""
-_ALWAYS: tuple[BiasUse, ...] = ("absent", "rigid", "articulated", "mixed")
+_ALWAYS: tuple[BiasUse, ...] = get_args(BiasUse)
 _OUTSIDE: tuple[BiasUse, ...] = ("absent", "rigid")
 _INSIDE: tuple[BiasUse, ...] = ("articulated",)
 

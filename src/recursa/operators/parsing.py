@@ -24,7 +24,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Protocol
 
 from recursa.errors import ModelError, NotationError, ShapeError, StateError, UnknownNameError, marked, unknown_name
 from recursa.model.model import Model
@@ -35,6 +35,7 @@ from recursa.operators.expression import (
     Expression,
     Filter,
     Freedom,
+    FunctionName,
     Identity,
     Leaf,
     Sum,
@@ -296,7 +297,7 @@ class _Parser:
         if name == "inv":
             return self.inverse(token.start, self.argument(name))
         if name in ("trace", "tr", "logdet"):
-            kind: Literal["trace", "logdet"] = "logdet" if name == "logdet" else "trace"
+            kind: FunctionName = "logdet" if name == "logdet" else "trace"
             of = self.argument(name)
             return self.checked(token.start, lambda a, _: functional(kind, _as_operator(a)), of, of)
         if name == "sqrt":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from recursa.model.model import Model
 
@@ -46,7 +46,8 @@ def space_of(model: Model, name: str) -> Space:
 OF_ROBOT = ("tip", "constraint", "one")
 """Spaces of what a robot has once: numbers at pick-offs, of the equations of its constraints, a single number."""
 
-FREE = ("joint", "link", "tip", "constraint")
+FreeSpace = Literal["joint", "link", "tip", "constraint"]
+FREE: tuple[str, ...] = get_args(FreeSpace)
 """Spaces that free vectors may be in."""
 
 

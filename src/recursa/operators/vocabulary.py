@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Literal
 
 from recursa.errors import StateError, unknown_name
 from recursa.operators.expression import Expression, Vector
 from recursa.operators.leaves import Operators, require_constraints
 from recursa.operators.notation import SPELLINGS
-from recursa.operators.shapes import FREE, space_of
+from recursa.operators.shapes import FREE, FreeSpace, space_of
 from recursa.operators.symbols import OF_CONSTRAINTS, SHORT, WITH_BRACKETS, Kind
 from recursa.operators.tokens import WITH_LINK
 
-Spaces = Mapping[str, Literal["joint", "link", "tip", "constraint"]]
+Spaces = Mapping[str, FreeSpace]
 """Declared vectors and the space of each."""
 
 

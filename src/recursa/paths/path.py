@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["spline", "lines"]
 Ends = Literal["natural", "not-a-knot", "periodic"]
-_KINDS = ("spline", "lines")
-_ENDS = ("natural", "not-a-knot", "periodic")
+_KINDS: tuple[str, ...] = get_args(Kind)
+_ENDS: tuple[str, ...] = get_args(Ends)
 _SAME = 1e-9  # points nearer to each other than this part of the way are the same
 _STILL = 1e-6  # of the way: a joint whose points differ by less stands still, but for rounding
 _BEYOND = 0.1  # of the range of the points: a path that leaves it by more is worth a warning

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.files import named_file, write_together
-from recursa.plotting.arm import MANY, SYMBOLS, Skeleton, draw_base, draw_ground, frame_axes, paints, skeleton
+from recursa.plotting.arm import MANY, Skeleton, draw_base, draw_ground, frame_axes, paints, skeleton, symbol
 from recursa.plotting.styles import colour, new_figure, plain
 from recursa.sweeps.batching import Array, as_array, as_numbers
 
@@ -126,11 +126,11 @@ class _Film:
         for k, paint in enumerate(paints(robot)):
             style = {"color": paint, "lw": 5, "alpha": 0.85}
             found.append((self._line(solid_capstyle="round", **style), _limbs(self.bones, k)))
-        kinds = [SYMBOLS.get(joint.kind.name, "o") for joint in robot.model.joints]
-        for symbol in dict.fromkeys(kinds):
-            chosen = [k for k, kind in enumerate(kinds) if kind == symbol]
+        symbols = [symbol(joint.kind) for joint in robot.model.joints]
+        for marker in dict.fromkeys(symbols):
+            chosen = [k for k, own in enumerate(symbols) if own == marker]
             style = {"color": "white", "mec": "black", "ms": 6 if robot.nbodies <= MANY else 3, "ls": ""}
-            found.append((self._line(marker=symbol, **style), self.bones.anchors[:, chosen]))
+            found.append((self._line(marker=marker, **style), self.bones.anchors[:, chosen]))
         return found
 
     def _line(self, **style: Any) -> Any:

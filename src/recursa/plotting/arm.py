@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import RecursaError, ShapeError, StateError
+from recursa.model.joint_kind import JointKind
 from recursa.model.model import WORLD
 from recursa.plotting.styles import COLOURS, colour, new_figure, plain, save
 from recursa.sweeps.batching import Array, as_array
@@ -19,11 +20,9 @@ if TYPE_CHECKING:
 
     from recursa.robot import Robot
 
-_LOOSE = ("free", "planar", "translation")
 MANY = 20  # bodies, beyond which a picture has a colour for each limb and leaves out axes and centres of mass
 _MOST = 80  # bodies, beyond which lines tell nothing
 _SLENDER = 0.4  # of the longest side, the least that a box about a robot measures
-SYMBOLS = {"prismatic": "s", "spherical": "o", "free": "*", "planar": "P", "translation": "s"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
         frame = np.broadcast_to(placed, (*batch, 4, 4)) if joint.parent == WORLD else body_pose[joint.parent] @ placed
         axis = np.array(joint.hinge.axis) if joint.kind.has_axis else np.zeros(3)
         # nothing reaches from where a loose body started to where it is now
-        anchors.append((pose if joint.kind.name in _LOOSE else frame)[..., :3, 3])
+        anchors.append((pose if joint.kind.is_loose else frame)[..., :3, 3])
         axes.append(frame[..., :3, :3] @ axis)
         reaches[joint.parent].append(frame[..., :3, 3])
         center = np.array(inertia.com()) if inertia.mass > 0 else np.zeros(3)
@@ -74,9 +73,16 @@ def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
     )
 
 
+def symbol(kind: JointKind) -> str:
+    """The marker of a joint: squares slide, circles turn, crosses do both in a plane, stars are free."""
+    if not any(kind.angular):
+        return "s"
+    return "*" if kind.is_free else "P" if kind.is_loose else "o"
+
+
 def _base(robot: Robot) -> Array:
     model = robot.model
-    held = [joint for joint in model.joints if joint.parent == WORLD and joint.kind.name not in _LOOSE]
+    held = [joint for joint in model.joints if joint.parent == WORLD and not joint.kind.is_loose]
     if not held:
         return np.empty((0, 3))
     poses = robot.poses(robot.neutral())
@@ -163,7 +169,7 @@ def draw_robot(axes: Any, robot: Robot, q: ArrayLike) -> None:
         _draw_body(axes, bones, k, colours[k], size, axis=not many)
         label = plain(joint.name) if robot.nbodies <= len(COLOURS) else None
         look = {"color": "white", "ms": 3.5} if many else {"color": colours[k], "ms": 7}
-        axes.plot(*bones.anchors[k], SYMBOLS.get(joint.kind.name, "o"), mec="black", zorder=3, label=label, **look)
+        axes.plot(*bones.anchors[k], symbol(joint.kind), mec="black", zorder=3, label=label, **look)
     if robot.mass > 0 and not many:
         areas = 30.0 + 320.0 * np.maximum(bones.masses, 0.0) / bones.masses.max()
         axes.scatter(

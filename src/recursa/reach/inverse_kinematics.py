@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.constraints.assembling import nearest
+from recursa.dynamics.manipulability import TaskName
 from recursa.errors import StateError, unknown_name
 from recursa.evaluation.hints import coordinates_of
 from recursa.evaluation.unit_hints import warn_of_millimetres
@@ -30,8 +31,7 @@ from recursa.sweeps.batching import Array, fitting
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
-TaskName = Literal["pose", "position", "orientation"]
-TASKS = ("pose", "position", "orientation")
+TASKS: tuple[str, ...] = get_args(TaskName)
 _AT_ONCE = 4096  # targets in one call, between which the search can be interrupted
 _MOST_LEVELS = 16
 _SIX = (True,) * 3 + (False,) * 3  # which of (angular, linear) are angles

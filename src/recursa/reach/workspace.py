@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.lacking import refuse_constraints
-from recursa.dynamics.manipulability import task_rows
+from recursa.dynamics.manipulability import TaskName, task_rows
 from recursa.errors import ModelError, StateError
 from recursa.evaluation.hints import coordinates_of
-from recursa.facade.manipulability import Task
 from recursa.model.model import Joint, Model
 from recursa.plotting.workspace import draw_workspace
 from recursa.quantities import refusals
@@ -114,7 +113,7 @@ def workspace(
     samples: int = 100_000,
     q0: ArrayLike | None = None,
     *,
-    task: Task = "position",
+    task: TaskName = "position",
     seed: int = 0,
 ) -> Workspace:
     """Where a link can be brought to: its poses at configurations spread evenly over the ranges of the joints.
@@ -165,7 +164,7 @@ def _spread(model: Model, path: list[Joint], home: Array, samples: int, seed: in
     sources = {joint.q_start: joint for joint in model.joints if joint.independent}
     own = {joint.q_start: sources[joint.q_start] for joint in path}  # a tied joint moves with the one it follows
     for joint in own.values():
-        if joint.kind.name == "spherical":
+        if joint.kind.is_ball:
             chosen.append((joint, 3))
         elif joint.kind.nq == 1 and (joint.kind.angle is not None or np.isfinite(lowest[joint.v_start])):
             chosen.append((joint, 1))

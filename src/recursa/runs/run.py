@@ -468,7 +468,7 @@ def _quintic(s: Array, x1: Array, d0: Array, d1: Array, c0: Array, c1: Array) ->
 def keeps_momentum(robot: Robot, losses: Array, wrenches: bool, tau: Array) -> bool:
     """Whether a run has no outside influence but gravity: one free joint at the world, and nothing acting there."""
     joints = robot.model.joints
-    floating = bool(joints) and joints[0].kind.name == "free" and all(j.parent != WORLD for j in joints[1:])
+    floating = bool(joints) and joints[0].kind.is_free and all(j.parent != WORLD for j in joints[1:])
     if not floating or wrenches or robot.model.total_mass <= 0.0:
         return False
     return not any(joints[0].armature) and not losses[:6].any() and not tau[:, :6].any()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.optimize import brentq
@@ -14,7 +14,7 @@ from recursa.integrators.asking import told_when
 from recursa.sweeps.batching import Array
 
 Direction = Literal["both", "rising", "falling"]
-_DIRECTIONS = ("both", "rising", "falling")
+_DIRECTIONS: tuple[str, ...] = get_args(Direction)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ from recursa.spatial.scalars import Scalar, cosc, half_cotangent, one_operand, s
 from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 
+Convention = Literal["standard", "modified"]
+"""Which frames Denavit and Hartenberg's four numbers are between."""
+
 
 @one_operand
 class Transform(NamedTuple):
@@ -159,9 +162,7 @@ def log_of(rotation_vector: Vec3, translation: Vec3) -> Motion:
     return Motion(w, t - wt * 0.5 + w.cross(wt) * half_cotangent(w.norm_squared()))
 
 
-def dh_transform(
-    convention: Literal["standard", "modified"], a: float, alpha: float, d: float, theta: float
-) -> Transform:
+def dh_transform(convention: Convention, a: float, alpha: float, d: float, theta: float) -> Transform:
     """One Denavit-Hartenberg step of constants, right angles exact.
 
     standard: ``Rz(theta) Tz(d) Tx(a) Rx(alpha)``; modified: ``Rx(alpha) Tx(a) Rz(theta) Tz(d)`` (2.3.1).

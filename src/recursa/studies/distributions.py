@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from recursa.errors import StudyError, unknown_name
 
 Array = NDArray[Any]
 Kind = Literal["uniform", "normal", "grid", "table", "constant"]
-KINDS: tuple[str, ...] = ("uniform", "normal", "grid", "table", "constant")
+KINDS: tuple[str, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, eq=False)

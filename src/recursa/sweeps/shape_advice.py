@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from recursa.model.model import WORLD, Model
 
-ANGLES_ARE_TWO = ("continuous", "planar")  # joints whose angle is two numbers in Pinocchio, cosine and sine
 _BASE_NQ, _BASE_NV = 7, 6
 
 
@@ -18,7 +17,7 @@ def shape_advice(model: Model, name: str, shape: tuple[int, ...], *, coordinates
     size, base = (model.nq, _BASE_NQ) if coordinates else (model.nv, _BASE_NV)
     last = shape[-1] if shape else None
     root = next((joint for joint in model.joints if joint.parent == WORLD), None)
-    floating = root is not None and root.kind.name == "free"
+    floating = root is not None and root.kind.is_free
     if coordinates and last == _pinocchio_size(model) != size:
         return (
             f". In Pinocchio it has {last}: cosine and sine of an angle where one number is here, as of joint "
@@ -47,7 +46,8 @@ def shape_advice(model: Model, name: str, shape: tuple[int, ...], *, coordinates
 
 
 def _with_two_numbers(model: Model) -> list[str]:
-    return [joint.name for joint in model.joints if joint.independent and joint.kind.name in ANGLES_ARE_TWO]
+    """Joints whose angle is two numbers in Pinocchio, cosine and sine."""
+    return [joint.name for joint in model.joints if joint.independent and joint.kind.has_endless_angle]
 
 
 def _pinocchio_size(model: Model) -> int:

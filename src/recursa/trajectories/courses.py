@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +20,10 @@ from recursa.trajectories.inputs import Posture
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
-_KINDS = ("cubic", "quintic", "pchip", "akima")
-_ENDS = ("clamped", "natural", "not-a-knot", "periodic")
+SplineKind = Literal["cubic", "quintic", "pchip", "akima"]
+Ends = Literal["clamped", "natural", "not-a-knot", "periodic"]
+_KINDS: tuple[str, ...] = get_args(SplineKind)
+_ENDS: tuple[str, ...] = get_args(Ends)
 _ENOUGH = {"natural": 3, "not-a-knot": 6, "periodic": 3}  # points for a quintic
 _SHORT = 0.2  # a quaternion that comes so near to zero between samples has lost its direction
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories import coordinates, csv_files, curves, inputs, laws
 from recursa.trajectories.bounds import Bound, Limits
 from recursa.trajectories.coordinates import States
-from recursa.trajectories.courses import from_to, moving, points_in, spline_of, through
+from recursa.trajectories.courses import Ends, SplineKind, from_to, moving, points_in, spline_of, through
 from recursa.trajectories.drives import Drive
 from recursa.trajectories.frames import warn_of_other_frames
 from recursa.trajectories.inputs import Posture
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
     from recursa.robot import Robot
     from recursa.view.motions import Recording
-
-SplineKind = Literal["cubic", "quintic", "pchip", "akima"]
-Ends = Literal["clamped", "natural", "not-a-knot", "periodic"]
 
 
 class Trajectory:

@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 
 Shape = dict[str, Any]
 
-LOOSE = ("free", "planar", "translation")
 _DENSITY = 2000.0  # kg/m^3, of the bars that stand for links
 _TAPER = 0.72  # of a bar's radius, at its far end
-_HINGES = ("revolute", "continuous", "helical", "prismatic", "spherical")
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ def figure_of(robot: Robot, q: Array, shown: Array, shelf: MeshShelf | None) -> 
 def _slides_on(joint: Joint) -> bool:
     """Whether a joint slides without a stop at one of its ends."""
     low, high = joint.limits or (-math.inf, math.inf)
-    return joint.independent and joint.kind.name == "prismatic" and math.isinf(high - low)
+    return joint.independent and joint.kind.slides and math.isinf(high - low)
 
 
 # ---- shapes that the file has ----------------------------------------------------------------------------------------
@@ -165,7 +163,7 @@ def _com(inertia: RigidInertia) -> list[float]:
 
 def _stand_in(joint: Joint, inertia: RigidInertia, ends: list[list[float]], size: float) -> Iterator[Shape]:
     """A body that flies as the box of its inertia; else tapered bars from its joint to all that hangs on it."""
-    if joint.kind.name in LOOSE:
+    if joint.kind.is_loose:
         yield from _box(inertia, size)
         return
     start = np.array([float(x) for x in _start(joint)])
@@ -222,7 +220,7 @@ def _stand(robot: Robot, size: float) -> Iterator[Shape]:
     """A plate at the height of the world's origin for every joint that the world holds, and a post from there to it."""
     up = _up(robot)
     for joint in robot.model.joints:
-        if joint.parent != WORLD or joint.kind.name in LOOSE:
+        if joint.parent != WORLD or joint.kind.is_loose:
             continue
         anchor = np.array([float(x) for x in joint.placement.translation])
         height = float(anchor @ up)
@@ -250,7 +248,7 @@ def _struts(robot: Robot, shown: list[bool], radius: float) -> Iterator[Shape]:
     """Rods between points of two bodies: what a joint that slides slides on, and rods that close loops."""
     model = robot.model
     for k, joint in enumerate(model.joints):
-        if shown[k] and joint.kind.name == "prismatic":
+        if shown[k] and joint.kind.slides:
             yield _strut((joint.parent, joint.placement.translation), (k, _start(joint)), 0.5 * radius)
     for equation in model.equations:
         if isinstance(equation, Closing) and equation.kind == "rod":
@@ -282,7 +280,7 @@ def _joint(joint: Joint, number: int, shown: bool, radius: float) -> dict[str, A
     return {
         "name": joint.name, "kind": joint.kind.name, "body": number, "parent": joint.parent,
         "place": _rows(joint.placement), "axis": [float(x) for x in joint.hinge.axis], "hasAxis": joint.kind.has_axis,
-        "shown": shown and joint.kind.name in _HINGES, "radius": radius,
+        "shown": shown and not joint.kind.is_loose, "radius": radius,
     }  # fmt: skip
 
 
@@ -320,7 +318,7 @@ def _loops(robot: Robot, q: Array) -> dict[str, Any] | None:
     if not model.description.constraints:
         return None
     names, mobility = freedom_names(model), robot.mobility(q)
-    loose = {k for j in model.joints if j.kind.name in LOOSE for k in range(j.v_start, j.v_start + j.kind.nv)}
+    loose = {k for j in model.joints if j.kind.is_loose for k in range(j.v_start, j.v_start + j.kind.nv)}
     independent = {names.index(name) for name in mobility.independent}
     driven = set(range(model.nv)) - loose if independent & loose else independent
     for joint in (model.joints[one.joint] for one in model.equations if isinstance(one, Telling)):
@@ -361,7 +359,7 @@ def _room(robot: Robot, shown: Array, drawn: list[list[Shape]]) -> Room:
         else:
             pose = poses[:, model.link_index(model.joints[body].child)]
             points.append((corners @ np.swapaxes(pose[:, :3, :3], -1, -2) + pose[:, None, :3, 3]).reshape(-1, 3))
-    held = any(joint.parent == WORLD and joint.kind.name not in LOOSE for joint in model.joints)
+    held = any(joint.parent == WORLD and not joint.kind.is_loose for joint in model.joints)
     if held or not model.joints:
         points.append(np.zeros((1, 3)))
     cloud = np.concatenate(points)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _SAMPLES = 8  # configurations at which an arm that can do something is not singular every time
 _RANK = 1e-9
-_KINDS = ("revolute", "continuous", "prismatic")
 
 
 @dataclass(frozen=True)
@@ -175,7 +174,7 @@ class Arm:
                 f"link '{link}' is moved by {len(joints)} joints ({names}), and closed forms are for six{more}; {hint}"
             )
         for joint in joints:
-            if joint.kind.name not in _KINDS or not joint.independent:
+            if not (joint.kind.turns or joint.kind.slides) or not joint.independent:
                 what = "is tied to another one" if not joint.independent else f"is of kind '{joint.kind.name}'"
                 asked = "closed forms are for joints that turn or slide by themselves"
                 raise NoClosedFormError(f"joint '{joint.name}' {what}, and {asked}; {hint}")
@@ -184,7 +183,7 @@ class Arm:
         zero = robot.neutral()
         zero[q_places] = 0.0
         columns = robot.jacobian(zero, link, frame="world")[:, speeds].T
-        turns = np.array([joint.kind.name != "prismatic" for joint in joints])
+        turns = np.array([joint.kind.turns for joint in joints])
         directions = np.where(turns[:, None], columns[:, :3], columns[:, 3:])
         points = np.cross(directions, columns[:, 3:])
         for k in np.flatnonzero(~turns):
