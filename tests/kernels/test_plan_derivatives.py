@@ -120,6 +120,17 @@ def test_derivatives_are_those_of_the_graph(case: str, how: str) -> None:
     compared(function_of(make(), name, given, **options), how, forms)
 
 
+def test_what_is_zero_now_changes_all_the_same() -> None:
+    """The interpreter is given numbers, and a compiler unknowns; constants 0 and 1 simplify derivatives for both."""
+    function = function_of(rc.robots.tree(3), "inverse_dynamics")
+    made = function.along(list(function.sizes))
+    rows = {name: ([1.0] if name.startswith("change:") else [0.0]) * size for name, size in made.sizes.items()}
+    found = made.gather(run(made.plan, made.model, rows))
+    robot, zeros, ones = rc.robots.tree(3), np.zeros(3), np.ones(3)
+    expected = sum(matrix @ ones for matrix in robot.linearize(zeros, zeros, zeros))
+    np.testing.assert_allclose(np.array(found, float), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("second", ["pulled", pytest.param("along", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("first", ["along", pytest.param("pulled", marks=pytest.mark.slow)])
 def test_derivatives_of_derivatives(first: str, second: str) -> None:

@@ -19,7 +19,6 @@ from recursa.dynamics.gathering import Entries, Entry, speed_index
 from recursa.dynamics.inverse import FORCE_BUFFERS, resting_force
 from recursa.dynamics.kinematics import RELATIVE, velocity
 from recursa.dynamics.mass_matrix import COMPOSITE
-from recursa.dynamics.tangent import displaced, displaced_torque
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -190,6 +189,18 @@ def momentum_rows(
     return tuple(entries), tuple((key, step.force(force), step.force(change)) for key, force, change in outward)
 
 
+def displaced(joint: Joint, step: Transform, parent: Motion, change: Motion, dq: Sequence[Scalar]) -> Motion:
+    """Change of a motion that comes from the parent: ``phi* dm + crm(phi* m) H* dq``."""
+    return step.inverse_motion(change) + step.inverse_motion(parent).cross_motion(joint.motion(dq))
+
+
+def displaced_torque(
+    joint: Joint, step: Transform, change: Force, force: Force, dq: Sequence[Scalar]
+) -> tuple[tuple[Scalar, ...], Force]:
+    """``dT = H df``, and ``phi (df + crf(H* dq) f)`` for the parent."""
+    return joint.project(change), step.force(change + joint.motion(dq).cross_force(force))
+
+
 # ---- contracted with two vectors: a vector ---------------------------------------------------------------------------
 
 
@@ -287,6 +298,7 @@ MASS_TIMES_BY_Q = Plan(
         ),
     ),
 )
+# Differentiating the plan of M y takes 10 to 17 % more operations than this, that of M 7 to 12 % more than MASS_RATE.
 MASS_RATE_TIMES = Plan(
     "rate of the mass matrix times a vector",
     _VECTOR_BUFFERS,

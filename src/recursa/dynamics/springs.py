@@ -62,11 +62,6 @@ def completed_with_spring(joint: Joint, held: int, torque: Sequence[Scalar], q: 
     return with_spring(joint, torque, q) if held else tuple(torque)
 
 
-def stretched_by(joint: Joint, change: Sequence[Scalar], dq: Sequence[Scalar]) -> Numbers:
-    """``dT + k dq``."""
-    return (change[0] + joint.stiffness * dq[0],) if joint.kind.nv == 1 else tuple(change)
-
-
 def stiffer_rows(joint: Joint, number: int, by_q: Entries) -> Entries:
     """k on the diagonal of the derivatives by q."""
     return (*by_q, (((number, 0), (number, 0)), joint.stiffness)) if joint.kind.nv == 1 else by_q
@@ -91,7 +86,6 @@ _DRIVING = Step(driving_less_spring, ("joint", "held", "T", "q"), ("T",), "T -= 
 _COMPLETED = Step(completed_with_spring, ("joint", "held", "T", "q"), ("T",), "T += k (q - rest) where prescribed")
 _ROWS = Step(stiffer_rows, ("joint", "number", "by_q"), ("by_q",), "d T/d q += k")
 _OWN = Step(stiffer_own, ("joint", "own"), ("own",), "d T/d q += k")
-_ALONG = Step(stretched_by, ("joint", "dT", "joint:dq"), ("dT",), "dT += k dq")
 _ENERGY = Step(spring_energy, ("joint", "q"), ("potential@robot",), "k (q - rest)^2/2")
 
 
@@ -133,12 +127,6 @@ def stiffened(plan: Plan) -> Plan:
     """For plans that differentiate torques."""
     made = _inserted(plan, _ROWS, lambda step: "by_q" in step.writes, before=False, every=True)
     return _inserted(made, _OWN, lambda step: "own" in step.writes, before=False, every=True)
-
-
-@cache
-def stretching(plan: Plan) -> Plan:
-    """For plans that change with q along a vector."""
-    return _after_last(plan, "dT", _ALONG)
 
 
 @cache
@@ -197,7 +185,7 @@ def plan_with_springs(plan: Plan, model: Model, *changes: Change) -> Plan:
     return plan
 
 
-_ALL = (_LESS, _MORE, _DRIVING, _COMPLETED, _ROWS, _OWN, _ALONG, _ENERGY)
+_ALL = (_LESS, _MORE, _DRIVING, _COMPLETED, _ROWS, _OWN, _ENERGY)
 
 
 def with_springs(*changes: Change) -> Callable[[Callable[..., _Made]], Callable[..., _Made]]:

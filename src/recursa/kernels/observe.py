@@ -96,7 +96,15 @@ def structure(value: Any, numbers: list[Any]) -> Hashable:
         fields = [getattr(value, name) for name in value.constants]  # type: ignore[attr-defined]
         kind: JointKind | None = getattr(value, "kind", None)
         return type(value), kind and kind.name, *[structure(item, numbers) for item in fields]
+    if _is_number(value):
+        numbers.append(value)
+        return "number"
     raise UntraceableError(f"a loop over bodies cannot hold a {type(value).__name__}")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value that is neither a tuple nor whole is a scalar of any other kind: an array, a symbol."""
+    return hasattr(type(value), "__truediv__")
 
 
 def rebuilt(template: Any, numbers: Iterator[Any]) -> Any:
@@ -108,6 +116,8 @@ def rebuilt(template: Any, numbers: Iterator[Any]) -> Any:
         return type(template)._make(parts) if hasattr(template, "_make") else tuple(parts)  # type: ignore[attr-defined]
     if isinstance(template, _AS_IT_IS):
         return template
+    if not hasattr(template, "constants"):
+        return next(numbers)
     return replace(template, **{name: rebuilt(getattr(template, name), numbers) for name in template.constants})
 
 

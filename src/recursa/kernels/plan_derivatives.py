@@ -13,7 +13,7 @@ refused (``UntraceableError``), and every body has to be spelled out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,7 +68,7 @@ class PlanFunction:
         _refuse_pairs(self.plan)
         seen, level = observe(self.plan, self.model, self.sizes), self.level + 1
         weighing = Weighing.of(Gathered.of(self.plan, self.model, seen, self.gather), self.model, self.size, level)
-        made = _Reverse(self, weighing, frozenset(names), level)
+        made = _Reverse(self, weighing, names, level)
         sizes, plan = {**self.sizes, weighing.name: self.size}, made.plan()
         total = sum(self.sizes[name] for name in names)
         return PlanFunction(plan, self.model, sizes, made.gather(names), total, level)
@@ -77,10 +77,30 @@ class PlanFunction:
         """The change of the result along directions of these inputs: forward mode."""
         _refuse_pairs(self.plan)
         seen, level = observe(self.plan, self.model, self.sizes), self.level + 1
-        made = _Forward(self, frozenset(names), level)
+        directions = {name: changes_of(name, level) for name in names}
+        made = _Forward(self.plan, directions, level)
         gathered = Gathered.of(self.plan, self.model, seen, self.gather)
-        sizes = {**self.sizes, **{changes_of(name, level): self.sizes[name] for name in names}}
+        sizes = {**self.sizes, **{directions[name]: self.sizes[name] for name in names}}
         return PlanFunction(made.plan(), self.model, sizes, made.gather(gathered), self.size, level)
+
+
+def plan_along(plan: Plan, directions: Mapping[str, str | Step]) -> Plan:
+    """A plan and, beside each of its steps, what changes of some inputs make of what the step writes: forward mode.
+
+    ``directions`` has for every input that changes the name by which steps read its change, or a step that makes the
+    change. The change of buffer T is the buffer ``change_of("T")``: :class:`Numbers`, one for each of T's.
+    """
+    _refuse_pairs(plan)
+    return _Forward(plan, directions, level=1).plan()
+
+
+def change_of(buffer: str, level: int = 1) -> str:
+    """The buffer with the change, or the derivative, of another one.
+
+    >>> change_of("T")
+    '~1 T'
+    """
+    return f"~{level} {buffer}"
 
 
 def _refuse_pairs(plan: Plan) -> None:
@@ -88,10 +108,6 @@ def _refuse_pairs(plan: Plan) -> None:
         raise UntraceableError(
             f"plan {plan.name!r} goes over pairs of bodies, which is not differentiated sweep by sweep"
         )
-
-
-def _derivative(buffer: str, level: int) -> str:
-    return f"~{level} {buffer}"
 
 
 def _buffer(name: str) -> str:
@@ -105,8 +121,8 @@ def _at(buffer: str, place: str) -> str:
 class _Active:
     """Which buffers change with some inputs, and which inputs steps read for them."""
 
-    def __init__(self, plan: Plan, sizes: Mapping[str, int], names: frozenset[str]) -> None:
-        self.sizes, self.names = sizes, names
+    def __init__(self, plan: Plan, names: Collection[str]) -> None:
+        self.names = names
         self.buffers: set[str] = set()
         while True:
             before = len(self.buffers)
@@ -120,7 +136,7 @@ class _Active:
     def input(self, name: str) -> str | None:
         """The input behind a name, if it is one of those that change."""
         found = input_behind(name)
-        return found if found in self.names and found in self.sizes else None
+        return found if found in self.names else None
 
     def reads(self, name: str) -> bool:
         """Whether what is read by this name changes."""
@@ -142,7 +158,7 @@ def _needed(plan: Plan, results: Iterable[str]) -> set[str]:
 def _bases(plan: Plan, level: int, buffers: Iterable[str]) -> list[Buffer]:
     """The buffers of derivatives. Sums start from zeros, as many as the buffer's own base value has numbers."""
     own = {one.name: one for one in plan.buffers}
-    return [Buffer(_derivative(name, level), Numbers.zero(own[name].base)) for name in sorted(buffers)]
+    return [Buffer(change_of(name, level), Numbers.zero(own[name].base)) for name in sorted(buffers)]
 
 
 def _checked(name: str, buffers: Iterable[Buffer], sweeps: Iterable[Sweep], target: int | None) -> Plan:
@@ -159,17 +175,23 @@ def _checked(name: str, buffers: Iterable[Buffer], sweeps: Iterable[Sweep], targ
 class _Forward:
     """Beside every step what changes."""
 
-    def __init__(self, function: PlanFunction, names: frozenset[str], level: int) -> None:
-        self.own, self.level = function.plan, level
-        self.active = _Active(function.plan, function.sizes, names)
+    def __init__(self, plan: Plan, directions: Mapping[str, str | Step], level: int) -> None:
+        self.own, self.level = plan, level
+        self.making = [one for one in directions.values() if isinstance(one, Step)]
+        self.directions = {name: one.writes[0] if isinstance(one, Step) else one for name, one in directions.items()}
+        self.active = _Active(plan, directions)
 
     def plan(self) -> Plan:
         """Changes are found just before the step, which may replace what it reads."""
-        sweeps = [
-            replace(sweep, steps=tuple(made for step in sweep.steps for made in (*self._changes(step), step)))
-            for sweep in self.own.sweeps
-        ]
-        buffers = (*self.own.buffers, *_bases(self.own, self.level, self.active.buffers))
+        sweeps, making = list[Sweep](), list(self.making)
+        for sweep in self.own.sweeps:
+            steps = [made for step in sweep.steps for made in (*self._changes(step), step)]
+            read = {name for step in steps for name in step.reads}
+            first = [one for one in making if not read.isdisjoint(one.writes)]
+            making = [one for one in making if one not in first]
+            sweeps.append(replace(sweep, steps=(*first, *steps)))
+        made = (Buffer(name, ()) for one in self.making for name in one.writes)
+        buffers = (*self.own.buffers, *made, *_bases(self.own, self.level, self.active.buffers))
         return _checked(f"{self.own.name} along", buffers, sweeps, self.own.target)
 
     def _changes(self, step: Step) -> Iterable[Step]:
@@ -179,15 +201,15 @@ class _Forward:
         if not wanted:
             return
         reads = (*step.reads, *(self._change(step.reads[k]) for k in moving))
-        writes = tuple(_at(_derivative(written[k][0], self.level), written[k][1]) for k in wanted)
+        writes = tuple(_at(change_of(written[k][0], self.level), written[k][1]) for k in wanted)
         yield Step(Along(step.fn, len(step.reads), len(step.writes), moving, wanted), reads, writes)
 
     def _change(self, name: str) -> str:
         given = self.active.input(name)
         if given is not None:
-            return changes_of(given, self.level)
+            return self.directions[given]
         buffer, place = split(name)
-        return _at(_derivative(buffer, self.level), place)
+        return _at(change_of(buffer, self.level), place)
 
     def gather(self, gathered: Gathered) -> Callable[[Values], list[Scalar]]:
         """The changes of what is gathered."""
@@ -203,7 +225,7 @@ class _Forward:
             def leaf(*operands: Any) -> Any:
                 changed = operands[0] == "change"
                 area, k, slot = operands[changed:]
-                name = _derivative(slot.buffer, level) if changed else slot.buffer
+                name = change_of(slot.buffer, level) if changed else slot.buffer
                 value = values.robot[name] if area == "robot" else values[name][k]
                 return value[slot.leaf] if changed else numbers_of(value)[slot.leaf]
 
@@ -218,9 +240,9 @@ class _Forward:
 class _Reverse:
     """A plan, and after it its steps in reverse."""
 
-    def __init__(self, function: PlanFunction, weighing: Weighing, names: frozenset[str], level: int) -> None:
+    def __init__(self, function: PlanFunction, weighing: Weighing, names: Collection[str], level: int) -> None:
         self.function, self.own, self.level, self.weighing = function, function.plan, level, weighing
-        self.active = _Active(self.own, function.sizes, names)
+        self.active = _Active(self.own, names)
         self.relevant = self.active.buffers & _needed(self.own, weighing.buffers)
         self.base = {one.name: one for one in self.own.buffers}
         self.known: set[str] = set()  # derivatives that were written or added to so far
@@ -244,7 +266,7 @@ class _Reverse:
 
     def _derivative(self, buffer: str, what: str = "") -> str:
         """The buffer for the derivative by another one, or for a part of it; sums of them start from zeros."""
-        name = f"{_derivative(buffer, self.level)}{what}"
+        name = f"{change_of(buffer, self.level)}{what}"
         self.made.setdefault(name, Buffer(name, Numbers.zero(self.base[buffer].base)))
         return name
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from recursa.errors import UntraceableError
@@ -93,9 +94,11 @@ class _Differentiated:
 
     def _parts(self, args: tuple[Any, ...]) -> list[Numbers]:
         """What ``_graph`` makes of the arguments, on their own scalars."""
-        numbers: list[Any] = []
-        shape = tuple(structure(value, numbers) for value in args)
-        key = shape, tuple(x if isinstance(x, float) and x in _FREE else None for x in numbers)
+        apart = [list[Any]() for _ in args]
+        shape = tuple(map(structure, args, apart))
+        constants = [[x if isinstance(x, float) and x in _FREE else None for x in own] for own in apart]
+        self._release(constants, apart)
+        key = shape, tuple(chain.from_iterable(constants))
         found = self._tapes.get(key)
         if found is None:
             graph = Graph()
@@ -103,8 +106,12 @@ class _Differentiated:
             parts = self._graph([rebuilt(value, known) for value in args])
             tape = Tape.of(graph, [x for part in parts for x in part])
             found = self._tapes[key] = tape, tuple(map(len, parts))
+        numbers = list(chain.from_iterable(apart))
         values = iter(found[0].again(numbers.__getitem__))
         return [Numbers(next(values) for _ in range(size)) for size in found[1]]
+
+    def _release(self, constants: list[list[float | None]], apart: list[list[Any]]) -> None:
+        """Take out of the constants, argument by argument, what is none."""
 
     def _results(self, args: Sequence[Any]) -> tuple[Any, ...]:
         result = self.fn(*args)
@@ -174,6 +181,13 @@ class Along(_Differentiated):
         """The changes of what is wanted."""
         found = self._parts(args)
         return found[0] if len(found) == 1 else tuple(found)
+
+    def _release(self, constants: list[list[float | None]], apart: list[list[Any]]) -> None:
+        """What changes is no constant, though it may be 0 or 1 now."""
+        for which, changes in zip(self.moving, apart[self.reads :], strict=True):
+            for k, change in enumerate(changes):
+                if not (isinstance(change, float) and change == 0.0):
+                    constants[which][k] = None
 
     def _graph(self, args: list[Any]) -> list[Numbers]:
         results, direction = self._results(args[: self.reads]), dict[Traced, Scalar]()

@@ -16,7 +16,7 @@ from recursa.dynamics import derivatives, forward_derivatives, tangent
 from recursa.dynamics.gathering import damping_coefficients
 from recursa.dynamics.joint_space import FORCES
 from recursa.dynamics.sparsity import packed as packed_recipe
-from recursa.dynamics.springs import acting, stiffened, stretching, with_springs
+from recursa.dynamics.springs import acting, stiffened, with_springs
 from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
@@ -82,10 +82,9 @@ def _with_damping(model: Model, gather: Gather, values: Values) -> list[Scalar]:
     return entries
 
 
-@with_springs(stretching)
 def _along(of: Subject, given: Names) -> Recipe:
     model = of.model
-    plan = tangent.tangent_plan(wrenches="wrenches" in given)
+    plan = tangent.tangent_plan(wrenches="wrenches" in given, springs=model.has_springs)
     return Recipe(plan, partial(tangent.tangent_entries, model), (model.nv,), MayMove.INERTIAS)
 
 
