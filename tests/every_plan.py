@@ -23,6 +23,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "links": (False, True),
     "accelerating": (False, True),
     "losses": (False, True),
+    "springs": (False, True),
     "frame": ("body", "mixed", "world"),
     "only": ((1, 10), (6,)),
     "held": ((), (0, 4, 10), (5, 6)),

@@ -17,7 +17,6 @@ from recursa.constraints.quantities import constrained
 from recursa.dynamics import articulated, configuration
 from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.losses import Losses, known_losses
-from recursa.dynamics.springs import acting, plan_with_springs
 from recursa.errors import DivergenceError, ShapeError, StateError, TooLargeError, unknown_name
 from recursa.evaluation.hints import motion, warn_of_conventions
 from recursa.integrators import Scheme, named, stages_of
@@ -380,14 +379,15 @@ def _motions(
             plan, moved_frames, sizes | own, lambda values: joint_vector(model, values.lists.get(found, [])), form
         )
 
-    forward, closing, allowed = articulated.forward_plan(wrenches=pushed, losses=losses), None, None
+    options: dict[str, Any] = {"wrenches": pushed, "losses": losses, "springs": model.has_springs}
+    forward, closing, allowed = articulated.forward_plan(**options), None, None
     if constrained(model):
         scale = model.unit_length
-        forward = plans.forward_plan(model, scale, wrenches=pushed, losses=losses)
+        forward = plans.forward_plan(model, scale, **options)
         closing = joints(plans.closing_plan(model, scale), "after", {"q": nq}) if plans.has_places(model) else None
         allowed = joints(plans.impulse_plan(model, scale), "after", {"q": nq, "v": nv})
     sizes = {"q": nq, "v": nv, "tau": nv} | ({"wrench": 6 * len(model.links)} if pushed else {})
-    acceleration = joints(plan_with_springs(forward, model, acting), "qdd", sizes)
+    acceleration = joints(forward, "qdd", sizes)
     moved = program(configuration.INTEGRATE_PLAN, model, {"q": nq, "v": nv}, configuration.next_entries, form)
     local_rate = None
     if not flat(model):

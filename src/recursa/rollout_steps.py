@@ -10,7 +10,6 @@ from recursa.constraints.assembling import shortest_fit
 from recursa.dynamics import articulated, configuration
 from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
 from recursa.dynamics.losses import Losses
-from recursa.dynamics.springs import acting, with_springs
 from recursa.errors import SingularHingeError
 from recursa.integrators import Scheme, stages_of, weighted
 from recursa.kernels.rollout_kernel import RolloutRun
@@ -78,9 +77,8 @@ def back_on_constraints(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]
     return q, v
 
 
-@with_springs(acting)
 def _accelerations(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
-    plan = articulated.forward_plan(wrenches="wrenches" in given, losses=losses)
+    plan = articulated.forward_plan(wrenches="wrenches" in given, losses=losses, springs=of.model.has_springs)
     gather = vector_of(of.model, "qdd")
     return Recipe(plan, gather, (of.model.nv,), MayMove.INERTIAS, lenient=True)  # a lost row is a nan, not an error
 

@@ -272,8 +272,9 @@ def test_every_plan_is_found():
     """Those that are constants, those that functions make with every option, and those about one link."""
     names = " ".join(every_plan())
     for known in (
-        "mass_matrix.MASS_MATRIX_PLAN", "articulated.forward_plan(wrenches=True, links=False, losses=False)",
-        "augmented.augmented_plan(accelerating=False, wrenches=False, losses=False)", "hinges.HINGES",
+        "mass_matrix.MASS_MATRIX_PLAN",
+        "articulated.forward_plan(wrenches=True, links=False, losses=False, springs=True)",
+        "augmented.augmented_plan(accelerating=False, wrenches=False, losses=False, springs=False)", "hinges.HINGES",
         "kinematics.jacobian_plan(link, world)", "kinematics.poses_plan()", "kinematics.poses_plan(link)",
         "walks.mass_matrix.MASS_MATRIX_PAIRS", "walks.mass_matrix_inverse.mass_matrix_inverse_pairs(link)",
     ):  # fmt: skip

@@ -16,6 +16,7 @@ from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_iner
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
+from recursa.dynamics.springs import SPRING
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
@@ -137,9 +138,12 @@ def suits(model: Model) -> bool:
 
 
 @cache
-def augmented_plan(*, accelerating: bool, wrenches: bool = False, losses: Losses = False) -> Plan:
+def augmented_plan(
+    *, accelerating: bool, wrenches: bool = False, losses: Losses = False, springs: bool = False
+) -> Plan:
     """Torques for given accelerations, or (not accelerating) the bias, which is without losses."""
     bring, less = pushing(_EXTERNAL, wrenches=wrenches)
-    move, last = (_RATES, (_TORQUES, *at_joint(losses=losses))) if accelerating else (_DRIFT, (_TORQUES,))
-    sweeps = (*bring, base_to_tip(RELATIVE), tip_to_base(AUGMENT), base_to_tip(move), tip_to_base(*less, *last))
+    joint = at_joint(losses=losses, springs=springs) if accelerating else (SPRING,) if springs else ()
+    move = base_to_tip(_RATES if accelerating else _DRIFT)
+    sweeps = (*bring, base_to_tip(RELATIVE), tip_to_base(AUGMENT), move, tip_to_base(*less, _TORQUES, *joint))
     return Plan("augmented", (*AUGMENTED_BUFFERS, Buffer("E", Force.zero())), sweeps)

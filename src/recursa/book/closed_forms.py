@@ -106,7 +106,7 @@ def work_of_wrench(shares: Shares, partials: tuple[Partial, ...], W: Mat4, exter
 
 
 @cache
-def uicker_kahn_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def uicker_kahn_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """(5.2.7): all first and second derivatives of all W_j."""
     external = Step(work_of_wrench, ("shares", "dW", "W4", "E"), ("shares",), "tr[dW_j/dq_i Q W_j^T] of the wrench")
     bring, less = pushing(external, wrenches=wrenches)
@@ -131,7 +131,7 @@ def uicker_kahn_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     buffers = (
         *BUFFERS, Buffer("A", eye), Buffer("W4", eye), Buffer("dW", ()), Buffer("d2W", ()), Buffer("shares", ())
     )  # fmt: skip
-    inward = tip_to_base(COLLECT, *at_joint(losses=losses))
+    inward = tip_to_base(COLLECT, *at_joint(losses=losses, springs=springs))
     return Plan("uicker-kahn", buffers, (*bring, base_to_tip(*outward), inward))
 
 
@@ -163,7 +163,7 @@ def work_of_wrench_once(
 
 
 @cache
-def waters_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def waters_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """(5.2.9) with the recurrences (5.2.10): O(n^2), where (5.2.7) is O(n^4) and Algorithm 5.1 O(n)."""
     external = Step(work_of_wrench_once, ("shares", "dW", "W4", "E"), ("shares",), "tr[dW_j/dq_i Q W_j^T]")
     bring, less = pushing(external, wrenches=wrenches)
@@ -181,7 +181,7 @@ def waters_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
         *less,
     )
     buffers = (*BUFFERS, Buffer("A", Mat4.identity()), Buffer("W4", STILL), Buffer("dW", ()), Buffer("shares", ()))
-    inward = tip_to_base(COLLECT, *at_joint(losses=losses))
+    inward = tip_to_base(COLLECT, *at_joint(losses=losses, springs=springs))
     return Plan("waters", buffers, (*bring, base_to_tip(*outward), inward))
 
 
@@ -253,7 +253,7 @@ def moments_of_wrench(path: tuple[Axis, ...], pose: Transform, external: Force, 
 
 
 @cache
-def closed_form_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def closed_form_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """(5.2.17) with the coefficients (5.2.19), corrected."""
     external = Step(moments_of_wrench, ("path", "W", "E", "shares"), ("shares",), "tau_i -= z_i.(n + s_ij x f)")
     bring, less = pushing(external, wrenches=wrenches)
@@ -283,5 +283,5 @@ def closed_form_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
         *BUFFERS, Buffer("path", ()), Buffer("s", Vec3.zero()), Buffer("generalized", RigidInertia.zero()),
         Buffer("shares", ()),
     )  # fmt: skip
-    last = tip_to_base(*inward, *at_joint(losses=losses))
+    last = tip_to_base(*inward, *at_joint(losses=losses, springs=springs))
     return Plan("closed-form", buffers, (*bring, base_to_tip(*outward), last))

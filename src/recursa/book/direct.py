@@ -8,6 +8,7 @@ that is ``B.z_j``. Steps need the joints inward of a link as a list, so that thi
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from recursa.book.linearized import Axis, Outward, Row, about_parent, met, own_share, start_of_row
@@ -15,6 +16,7 @@ from recursa.book.on_axes import BUFFERS, IN_BASE
 from recursa.book.six_vectors import CoState, InBase, LinkState, base_state, costate, in_base, state
 from recursa.dynamics.gathering import Entries
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.springs import STIFFER_ROWS
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3
@@ -80,39 +82,45 @@ def entries(
 
 
 _STILL = LinkState(ZERO, ZERO, ZERO, ZERO)
-DIRECT = Plan(
-    "linearize, direct",
-    (
-        *BUFFERS,
-        Buffer("base", InBase(ZERO, ZERO, RigidInertia.zero())),
-        Buffer("x", _STILL, base_state),
-        Buffer("sdot", ZERO),
-        Buffer("path", ()),
-        Buffer("f^", CoState(ZERO, ZERO)),
-        Buffer("R", RigidInertia.zero()),
-        Buffer("UL", Outward(ZERO, Mat3.zero())),
-        Buffer("by_q", ()),
-        Buffer("by_v", ()),
-        Buffer("by_a", ()),
-    ),
-    (
-        base_to_tip(
-            RELATIVE,
-            IN_BASE,
-            Step(in_base, ("W", "W@parent", "X", "inertia"), ("base",), "z, s, I in base axes"),
-            Step(state, ("joint", "base", "x@parent", "v", "a"), ("x",), "w, sdot, wdot, sddot"),
-            Step(costate, ("base", "x"), ("f^",), "force and moment of a link"),
-            Step(offset_rate, ("x", "x@parent"), ("sdot",), "sdot = difference of the origins' speeds"),
-            Step(path, ("joint", "number", "W", "base", "x", "path@parent"), ("path",), "z, zdot, zddot, sddot"),
+
+
+@cache
+def direct_plan(*, springs: bool = False) -> Plan:
+    """The closed form (7.3.2)-(7.3.4)."""
+    return Plan(
+        "linearize, direct",
+        (
+            *BUFFERS,
+            Buffer("base", InBase(ZERO, ZERO, RigidInertia.zero())),
+            Buffer("x", _STILL, base_state),
+            Buffer("sdot", ZERO),
+            Buffer("path", ()),
+            Buffer("f^", CoState(ZERO, ZERO)),
+            Buffer("R", RigidInertia.zero()),
+            Buffer("UL", Outward(ZERO, Mat3.zero())),
+            Buffer("by_q", ()),
+            Buffer("by_v", ()),
+            Buffer("by_a", ()),
         ),
-        tip_to_base(
-            Step(
-                generalized,
-                ("R", "UL", "f^", "base", "x", "sdot"),
-                ("R", "UL", "R@parent", "UL@parent", "f^@parent"),
-                "U, E, Udot, L, F, eta    (6.3.3), (6.3.4), (C.15)",
+        (
+            base_to_tip(
+                RELATIVE,
+                IN_BASE,
+                Step(in_base, ("W", "W@parent", "X", "inertia"), ("base",), "z, s, I in base axes"),
+                Step(state, ("joint", "base", "x@parent", "v", "a"), ("x",), "w, sdot, wdot, sddot"),
+                Step(costate, ("base", "x"), ("f^",), "force and moment of a link"),
+                Step(offset_rate, ("x", "x@parent"), ("sdot",), "sdot = difference of the origins' speeds"),
+                Step(path, ("joint", "number", "W", "base", "x", "path@parent"), ("path",), "z, zdot, zddot, sddot"),
             ),
-            Step(entries, ("path", "R", "UL", "f^"), ("by_q", "by_v", "by_a"), "D, V, P    (7.3.2)-(7.3.4)"),
+            tip_to_base(
+                Step(
+                    generalized,
+                    ("R", "UL", "f^", "base", "x", "sdot"),
+                    ("R", "UL", "R@parent", "UL@parent", "f^@parent"),
+                    "U, E, Udot, L, F, eta    (6.3.3), (6.3.4), (C.15)",
+                ),
+                Step(entries, ("path", "R", "UL", "f^"), ("by_q", "by_v", "by_a"), "D, V, P    (7.3.2)-(7.3.4)"),
+                *((STIFFER_ROWS,) if springs else ()),
+            ),
         ),
-    ),
-)
+    )

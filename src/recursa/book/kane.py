@@ -60,7 +60,7 @@ def partial_velocities(
 
 
 @cache
-def kane_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def kane_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Kane's equations."""
     active = Step(active_forces, ("F", "N", "W", "E"), ("F", "N"), "F_j -= external force, N_j -= its moment about o_0")
     bring, less = pushing(active, wrenches=wrenches)
@@ -79,4 +79,6 @@ def kane_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
         "tau_i = z_i.sum(M_cj + r_ij x F_j) or z_i.sum F_j   (5.2.36), (5.2.37)",
     )
     buffers = (*BUFFERS, Buffer("rates", LinkRates(ZERO, ZERO, ZERO), resting), Buffer("F", ZERO), Buffer("N", ZERO))
-    return Plan("kane", buffers, (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))
+    return Plan(
+        "kane", buffers, (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses, springs=springs)))
+    )

@@ -101,7 +101,7 @@ def lagrange(A: Mat4, here: Homogeneous, D: Mat4, c: Vec4, gravity: Vec3) -> tup
 
 
 @cache
-def hollerbach_4x4_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def hollerbach_4x4_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Algorithm 5.1."""
     bring, less = pushing(Step(reacting, ("D", "W4", "E"), ("D",), "D += Q W^T, Q of the wrench"), wrenches=wrenches)
     outward = (
@@ -121,7 +121,7 @@ def hollerbach_4x4_plan(*, wrenches: bool = False, losses: Losses = False) -> Pl
         *BUFFERS, Buffer("A", Mat4.identity()), Buffer("W4", STILL), Buffer("D", Mat4.zero()),
         Buffer("c", Vec4(0.0, 0.0, 0.0, 0.0)),
     )  # fmt: skip
-    last = tip_to_base(inward, *at_joint(losses=losses))
+    last = tip_to_base(inward, *at_joint(losses=losses, springs=springs))
     return Plan("hollerbach-4x4", buffers, (*bring, base_to_tip(*outward), last))
 
 
@@ -195,7 +195,7 @@ def lagrange_3(
 
 
 @cache
-def hollerbach_3x3_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def hollerbach_3x3_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Algorithm 5.2, with prismatic joints."""
     external = Step(reacting_3, ("e", "D", "W3", "E"), ("e", "D"), "e -= W f, D += ~n/2 W^T of the wrench")
     bring, less = pushing(external, wrenches=wrenches)
@@ -217,5 +217,5 @@ def hollerbach_3x3_plan(*, wrenches: bool = False, losses: Losses = False) -> Pl
         *BUFFERS, Buffer("A", Mat3.identity()), Buffer("W3", still), Buffer("e", ZERO), Buffer("D", Mat3.zero()),
         Buffer("c", ZERO), Buffer("mass", 0.0),
     )  # fmt: skip
-    last = tip_to_base(inward, *at_joint(losses=losses))
+    last = tip_to_base(inward, *at_joint(losses=losses, springs=springs))
     return Plan("hollerbach-3x3", buffers, (*bring, base_to_tip(*outward), last))

@@ -16,6 +16,7 @@ turned axis by axis, as the book counts it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from recursa.book.on_axes import slides
@@ -24,6 +25,7 @@ from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
+from recursa.dynamics.springs import STIFFER_ROWS
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
@@ -190,40 +192,49 @@ def linearized_rows(
     return tuple(by_q), tuple(by_v), tuple(by_a), passed_on
 
 
-ALGORITHM_7_1 = Plan(
-    "linearize, Algorithm 7.1",
-    (
-        *FORCE_BUFFERS,
-        Buffer("sdot", ZERO),
-        Buffer("R", RigidInertia.zero()),
-        Buffer("UL", Outward(ZERO, Mat3.zero())),
-        Buffer("axis", Axis(ZERO, ZERO, ZERO, ZERO)),
-        Buffer("row", Row(*(ZERO,) * 7)),
-        Buffer("F", ()),
-        Buffer("by_q", ()),
-        Buffer("by_v", ()),
-        Buffer("by_a", ()),
-    ),
-    (
-        base_to_tip(
-            RELATIVE,
-            VELOCITY,
-            ACCELERATION,
-            MOVING_FORCE,
-            Step(offset_rate, ("joint", "X", "V@parent", "v"), ("sdot",), "sdot = w x s + H* v"),
+@cache
+def algorithm_7_1(*, springs: bool = False) -> Plan:
+    """Algorithm 7.1 of the book."""
+    return Plan(
+        "linearize, Algorithm 7.1",
+        (
+            *FORCE_BUFFERS,
+            Buffer("sdot", ZERO),
+            Buffer("R", RigidInertia.zero()),
+            Buffer("UL", Outward(ZERO, Mat3.zero())),
+            Buffer("axis", Axis(ZERO, ZERO, ZERO, ZERO)),
+            Buffer("row", Row(*(ZERO,) * 7)),
+            Buffer("F", ()),
+            Buffer("by_q", ()),
+            Buffer("by_v", ()),
+            Buffer("by_a", ()),
         ),
-        tip_to_base(
-            COMPOSITE,
-            Step(outward, ("UL", "inertia", "R", "V", "X", "sdot"), ("UL", "UL@parent"), "Udot, L    (7.3.18b, d)"),
-            CARRIED_FORCE,
-            Step(moving_axis, ("joint", "V", "alpha"), ("axis",), "zdot = ~w z, zddot = O z, sddot"),
-            Step(start_of_row, ("joint", "axis", "R", "UL", "f"), ("row",), "f, fhat, fbar, B, C, H, G    (7.3.18e-k)"),
-            Step(
-                linearized_rows,
-                ("joint", "number", "axis", "row", "F", "X", "sdot"),
-                ("by_q", "by_v", "by_a", "F@parent"),
-                "D, V, P    (7.3.18l-n), (7.3.19)",
+        (
+            base_to_tip(
+                RELATIVE,
+                VELOCITY,
+                ACCELERATION,
+                MOVING_FORCE,
+                Step(offset_rate, ("joint", "X", "V@parent", "v"), ("sdot",), "sdot = w x s + H* v"),
+            ),
+            tip_to_base(
+                COMPOSITE,
+                Step(outward, ("UL", "inertia", "R", "V", "X", "sdot"), ("UL", "UL@parent"), "Udot, L    (7.3.18b, d)"),
+                CARRIED_FORCE,
+                Step(moving_axis, ("joint", "V", "alpha"), ("axis",), "zdot = ~w z, zddot = O z, sddot"),
+                Step(
+                    start_of_row,
+                    ("joint", "axis", "R", "UL", "f"),
+                    ("row",),
+                    "f, fhat, fbar, B, C, H, G    (7.3.18e-k)",
+                ),
+                Step(
+                    linearized_rows,
+                    ("joint", "number", "axis", "row", "F", "X", "sdot"),
+                    ("by_q", "by_v", "by_a", "F@parent"),
+                    "D, V, P    (7.3.18l-n), (7.3.19)",
+                ),
+                *((STIFFER_ROWS,) if springs else ()),
             ),
         ),
-    ),
-)
+    )

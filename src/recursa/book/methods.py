@@ -31,7 +31,9 @@ INVERSE: dict[str, Callable[..., Plan]] = {
     "uicker-kahn": uicker_kahn_plan,
     "closed-form": closed_form_plan,
 }
-"""Inverse dynamics: plans for models with their frames on the joint axes; ``losses=`` adds damping and friction."""
+"""Inverse dynamics: plans for models with their frames on the joint axes; ``losses=`` adds damping and friction.
+
+``springs=`` adds springs."""
 
 MASS: dict[str, Plan] = {"walker-orin": WALKER_ORIN, "augmented": AUGMENTED}
 """The mass matrix, likewise."""
@@ -44,7 +46,7 @@ def inverse_method(moved: Model, method: str, *, losses: Losses, given: Sequence
     turning = method in _TURNING_ONLY
     _take_no_more(method, [name for name in given if name != "wrenches"], "newton-euler")
     require_axes(moved, method, instead="newton-euler", turning=turning)
-    return INVERSE[method](wrenches="wrenches" in given, losses=losses)
+    return INVERSE[method](wrenches="wrenches" in given, losses=losses, springs=moved.has_springs)
 
 
 def mass_method(moved: Model, method: str, given: Sequence[str] = ()) -> Plan:

@@ -82,7 +82,7 @@ _FORCES = (Buffer("f", ZERO), Buffer("eta", ZERO))
 
 
 @cache
-def luh_walker_paul_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def luh_walker_paul_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Algorithm 5.3."""
     bring, less = pushing(_EXTERNAL, wrenches=wrenches)
     outward = (
@@ -93,7 +93,7 @@ def luh_walker_paul_plan(*, wrenches: bool = False, losses: Losses = False) -> P
         *less,
     )
     buffers = (*BUFFERS, *_FORCES, Buffer("rates", LinkRates(ZERO, ZERO, ZERO), resting))
-    inward = tip_to_base(JOINT_FORCE, *at_joint(losses=losses))
+    inward = tip_to_base(JOINT_FORCE, *at_joint(losses=losses, springs=springs))
     return Plan("luh-walker-paul", buffers, (*bring, base_to_tip(*outward), inward))
 
 
@@ -143,7 +143,7 @@ def tensor_link_force(link: Centred, euler: SymMat3, here: TensorRates) -> tuple
 
 
 @cache
-def tensor_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def tensor_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Algorithm 5.6."""
     bring, less = pushing(_EXTERNAL, wrenches=wrenches)
     outward = (
@@ -158,5 +158,5 @@ def tensor_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     )
     rest = TensorRates(ZERO, ZERO, Mat3.zero(), ZERO)
     buffers = (*BUFFERS, *_FORCES, Buffer("J", SYM_ZERO), Buffer("rates", rest, resting_tensor))
-    inward = tip_to_base(JOINT_FORCE, *at_joint(losses=losses))
+    inward = tip_to_base(JOINT_FORCE, *at_joint(losses=losses, springs=springs))
     return Plan("tensor", buffers, (*bring, base_to_tip(*outward), inward))

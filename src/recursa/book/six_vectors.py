@@ -100,7 +100,7 @@ def spatial_less(f: Hat, external: Force) -> Hat:
 
 
 @cache
-def featherstone_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def featherstone_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Algorithm 5.4, completed."""
     bring, less = pushing(Step(spatial_less, ("f^", "E"), ("f^",), "f -= external"), wrenches=wrenches)
     outward = (
@@ -111,7 +111,11 @@ def featherstone_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan
     )
     inward = Step(spatial_torque, ("joint", "X", "f^"), ("T", "f^@parent"), "f = F + X f, tau = s.f   (5.2.27)")
     buffers = (*BUFFERS, Buffer("v^", _ZERO), Buffer("a^", _ZERO, upward), Buffer("f^", _ZERO))
-    return Plan("featherstone", buffers, (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))
+    return Plan(
+        "featherstone",
+        buffers,
+        (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses, springs=springs))),
+    )
 
 
 # ---- Algorithm 5.5: Rodriguez ("rodriguez") --------------------------------------------------------------------------
@@ -188,7 +192,7 @@ def costate_less(f: CoState, pose: Transform, external: Force) -> CoState:
 
 
 @cache
-def rodriguez_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def rodriguez_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Algorithm 5.5, with its bias terms."""
     bring, less = pushing(Step(costate_less, ("f^", "W", "E"), ("f^",), "f^ -= external"), wrenches=wrenches)
     outward = (
@@ -206,4 +210,8 @@ def rodriguez_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
         Buffer("x", LinkState(ZERO, ZERO, ZERO, ZERO), base_state),
         Buffer("f^", CoState(ZERO, ZERO)),
     )
-    return Plan("rodriguez", buffers, (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))
+    return Plan(
+        "rodriguez",
+        buffers,
+        (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses, springs=springs))),
+    )

@@ -18,6 +18,7 @@ from recursa.constraints.derivatives import at_closings, changes
 from recursa.constraints.ends import ROOT, Numbers, put_down_ends_in_root, read_ends
 from recursa.constraints.rows import demand_steps, row_bodies, wrenches_on_link
 from recursa.dynamics.inverse import pushed
+from recursa.dynamics.springs import STIFFER_OWN, driving
 from recursa.model.equations import NO_LINK, Closing
 from recursa.model.model import WORLD, Model
 from recursa.spatial.scalars import Scalar
@@ -76,15 +77,17 @@ def _reaction(model: Model, of: Closing, side: int) -> Step:
 # ---- the plan --------------------------------------------------------------------------------------------------------
 
 
-def derivatives_plan(model: Model, *, wrenches: bool = False) -> Plan:
+def derivatives_plan(model: Model, *, wrenches: bool = False, springs: bool = False) -> Plan:
     """Everything that the product is made of."""
+    drive, torque = driving(False, springs)
+    stiff = (STIFFER_OWN,) if springs else ()
     bodies, unit_length = row_bodies(model), model.unit_length
     ends, end_buffers = put_down_ends_in_root(model)
     again, then_buffers = put_down_ends_in_root(model, then=True)
     closings, closing_buffers = at_closings(model, "qdd", then=True)
     sweeps = (
         base_to_tip(*MOVING, ROOT, *BIAS),
-        tip_to_base(OUTWARD, INNOVATIONS),
+        tip_to_base(OUTWARD, *drive, INNOVATIONS.reading(tau=torque)),
         base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, only=bodies),
         *ends,
         *inward(model, unit_length, in_root=True),
@@ -95,7 +98,7 @@ def derivatives_plan(model: Model, *, wrenches: bool = False) -> Plan:
         *again,
         *closings,
         *_reactions(model),
-        tip_to_base(*OUTWARD_SUMS),
+        tip_to_base(*OUTWARD_SUMS, *stiff),
         from_each_inward(PAIR_DERIVATIVES),
         *inverse_walks(model),
     )

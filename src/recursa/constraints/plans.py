@@ -25,15 +25,15 @@ from recursa.dynamics.articulated import (
     BIAS_FORCE,
     ELIMINATE,
     INNOVATIONS,
-    LOSSY_INNOVATIONS,
     Elimination,
     completed,
     smoothed,
 )
 from recursa.dynamics.inverse import drift
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses, less_losses
+from recursa.dynamics.losses import Losses
 from recursa.dynamics.needs import divides_by_hinges
+from recursa.dynamics.springs import driving
 from recursa.model.equations import NO_LINK, Closing, Relating, Telling
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
@@ -171,11 +171,12 @@ def forward_plan(
     wrenches: bool = False,
     links: bool = False,
     losses: Losses = False,
+    springs: bool = False,
     told: bool = False,
 ) -> Plan:
     """Accelerations that obey the constraints."""
     sweeps = (
-        *_innovations(losses),
+        *_innovations(losses, springs),
         *_multipliers(model, unit_length, told=told),
         base_to_tip(DRIVEN, only=row_bodies(model)),
         base_to_tip(ACCELERATIONS),
@@ -184,10 +185,11 @@ def forward_plan(
     return Plan("constrained_forward_dynamics", _forward_buffers(model), ready)
 
 
-def _innovations(losses: Losses) -> tuple[Sweep, Sweep]:
+def _innovations(losses: Losses, springs: bool) -> tuple[Sweep, Sweep]:
     """Out and in as without constraints: eliminations, and the innovations of the free motion."""
-    torque = (less_losses(losses), LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
-    return base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE), tip_to_base(ELIMINATE, *torque)
+    drive, torque = driving(losses, springs)
+    inward = tip_to_base(ELIMINATE, *drive, INNOVATIONS.reading(tau=torque))
+    return base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE), inward
 
 
 def _forward_buffers(model: Model) -> tuple[Buffer, ...]:
@@ -214,11 +216,12 @@ def forces_plan(
     on_links: bool = False,
     wrenches: bool = False,
     losses: Losses = False,
+    springs: bool = False,
     told: bool = False,
 ) -> Plan:
     """The shortest multipliers; with ``on_links`` what they do to links, "acting"."""
     sweeps = (
-        *_innovations(losses),
+        *_innovations(losses, springs),
         *_multipliers(model, unit_length, told=told, least=True),
     )
     ready = completed((*sweeps, base_to_tip(RELATIVE)), wrenches=wrenches, links=False)[:-1]

@@ -17,7 +17,7 @@ from recursa.dynamics.joint_space import vector_of
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.lacking import Lacking
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
-from recursa.dynamics.springs import acting, with_springs
+from recursa.dynamics.springs import DRIVE, LESS_SPRING
 from recursa.errors import ModelError, NoSweepError, SingularHingeError, known_method, shortened
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
@@ -107,19 +107,16 @@ def as_given(tau: Sequence[Scalar]) -> tuple[Scalar, ...]:
     return tuple(tau)
 
 
-_KEEP = Plan(
-    "torques", (Buffer("driving", ()),), (base_to_tip(Step(as_given, ("tau",), ("driving",), "the given torques")),)
-)
-
-
 def matrices_plan(model: Model, *, wrenches: bool, told: bool) -> Plan:
     """The mass matrix, the bias, G, gamma and the torques."""
+    keep = LESS_SPRING if model.has_springs else Step(as_given, ("tau",), (DRIVE.name,), "the given torques")
+    torques = Plan("torques", (DRIVE,), (base_to_tip(keep),))
     equations = mass_matrix.equations_of_motion_plan(wrenches=wrenches)
-    return fuse(equations, plans.equations_plan(model, told=told), _KEEP, name="constrained motion")
+    return fuse(equations, plans.equations_plan(model, told=told), torques, name="constrained motion")
 
 
 def _matrices(model: Model, values: Values) -> Matrices:
-    driving = independent_vector(model, values.lists.get("driving", []))
+    driving = independent_vector(model, values.lists.get(DRIVE.name, []))
     bias = joint_vector(model, values.lists.get("T", []))
     mass, rows = mass_and_rows(model, values)
     moments = [t - b for t, b in zip(driving, bias, strict=True)]
@@ -175,11 +172,16 @@ def forward_recipe(of: Subject, given: Names, *, losses: Losses, method: str | N
         if links or losses:
             raise NoSweepError("method 'projection' is for joints without losses, and not for accelerations of links")
         return _dense_recipe(of, given, _projected, (model.nv,))
-    options: dict[str, Any] = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "losses": losses}
-    plan = plans.forward_plan(model, model.unit_length, links=links, **options)
+    plan = plans.forward_plan(model, model.unit_length, links=links, **_options(model, given, losses))
     gather = partial(joints_and_links, model) if links else vector_of(model, "qdd")
     shape = (model.nv + 6 * len(model.links) if links else model.nv,)
     return Recipe(plan, gather, shape, MayMove.INERTIAS)
+
+
+def _options(model: Model, given: Names, losses: Losses) -> dict[str, Any]:
+    """What plans are to take into account."""
+    told = {"wrenches": "wrenches" in given, "told": "prescribed" in given}
+    return {**told, "losses": losses, "springs": model.has_springs}
 
 
 def chosen_method(of: Subject, method: str | None) -> str:
@@ -197,7 +199,6 @@ def joints_and_links(model: Model, values: Values) -> Iterator[Scalar]:
 # ---- forces ----------------------------------------------------------------------------------------------------------
 
 
-@with_springs(acting)
 def _forces(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Composed:
     model, losses = of.model, known_losses(losses)
     require_constraints(model)
@@ -205,8 +206,7 @@ def _forces(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Co
         if losses:
             return Composed(partial(_losses_first, CONSTRAINT_FORCES, losses))
         return _dense_recipe(of, given, _projected_multipliers, (model.ncon,))
-    options: dict[str, Any] = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "losses": losses}
-    plan = plans.forces_plan(model, model.unit_length, **options)
+    plan = plans.forces_plan(model, model.unit_length, **_options(model, given, losses))
     return Recipe(plan, plans.added_up("lambda"), (model.ncon,), MayMove.INERTIAS)
 
 
@@ -216,15 +216,13 @@ def _losses_first(record: Quantity, losses: Losses, others: Any, *, tau: Any, v:
     return others(record, {"losses": False}, tau=left, v=v, **more)  # type: ignore[no-any-return]
 
 
-@with_springs(acting)
 def _wrenches(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Composed:
     model, losses = of.model, known_losses(losses)
     require_constraints(model)
     shape = (len(model.links), 6)
     if by_matrices(of):
         return Composed(partial(_from_multipliers, losses))
-    options: dict[str, Any] = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "losses": losses}
-    plan = plans.forces_plan(model, model.unit_length, on_links=True, **options)
+    plan = plans.forces_plan(model, model.unit_length, on_links=True, **_options(model, given, losses))
     return Recipe(plan, partial(plans.acting_entries, model), shape, MayMove.INERTIAS)
 
 
@@ -307,7 +305,7 @@ def _speeds_and_impulses(model: Model, values: Values) -> Iterator[Scalar]:
 def _projected_speeds(model: Model, impulses: bool, values: Values) -> list[Scalar]:
     """``P (mass (x - v)) = 0`` and ``G x = 0``: momenta of the free directions stay."""
     mass, G = mass_and_rows(model, values)
-    v = independent_vector(model, values.lists.get("driving", []))
+    v = independent_vector(model, values.lists.get(DRIVE.name, []))
     rows = orthonormal_rows(model, G)
     after = dense.by_projection(mass, dense.times(mass, v), rows, [0.0] * model.ncon)
     if not impulses:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from recursa.book.augmented import augmented_plan
-from recursa.book.direct import DIRECT
-from recursa.book.linearized import ALGORITHM_7_1
+from recursa.book.direct import direct_plan
+from recursa.book.linearized import algorithm_7_1
 from recursa.book.mass_matrix import AUGMENTED
 from recursa.book.rigid_body import torque_from_euler
 from recursa.counts.exact import ExactGraph
@@ -173,7 +173,7 @@ def _entries(per_body: Sequence[Any], wanted: Callable[[int, int], bool]) -> lis
     return [value for entries in per_body for ((i, _), (j, _)), value in entries if wanted(i, j)]
 
 
-ALGORITHM_7_1_BY_EQUATION = Algorithm(ALGORITHM_7_1, ("by_q", "by_v", "by_a"), _equations_7_1)
+ALGORITHM_7_1_BY_EQUATION = Algorithm(algorithm_7_1(), ("by_q", "by_v", "by_a"), _equations_7_1)
 
 
 def _equations_direct(values: Values) -> Iterator[tuple[str, Any]]:
@@ -182,4 +182,4 @@ def _equations_direct(values: Values) -> Iterator[tuple[str, Any]]:
     yield "7.3.2-7.3.4", None
 
 
-DIRECT_BY_EQUATION = Algorithm(DIRECT, ("by_q", "by_v", "by_a"), _equations_direct)
+DIRECT_BY_EQUATION = Algorithm(direct_plan(), ("by_q", "by_v", "by_a"), _equations_direct)

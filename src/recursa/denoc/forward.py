@@ -15,6 +15,7 @@ from recursa.denoc.inverse import DRIFT, EXTERNAL, LINK_WRENCH, TORQUE
 from recursa.denoc.mass_centers import AT_CENTER, BUFFERS, GEOMETRY, MOTION, Hinge, Shift, rigid, with_wrenches
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.needs import divides_by_hinges
+from recursa.dynamics.springs import DRIVE, driving
 from recursa.errors import NoSweepError
 from recursa.kernels.loop import Looped
 from recursa.model.model import Joint
@@ -134,18 +135,20 @@ THIRD = Step(third_step, ("psi", "thb", "B", "mu@parent"), ("qdd", "mu"), "U^T q
 
 
 @cache
-def forward_plan(*, wrenches: bool = False) -> Plan:
+def forward_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """Accelerations for given torques; the equation of motion's matrices are never formed."""
+    drive, driven = driving(False, springs)
     external = (AT_CENTER, EXTERNAL) if wrenches else ()
     buffers = (
         *_BUFFERS,
+        DRIVE,
         *(Buffer(name, ()) for name in ("phi", "th", "thb", "qdd")),
         Buffer("eta", Force.zero()),
         Buffer("mu", Motion.zero()),
     )
     sweeps = (
         base_to_tip(*MOTION, DRIFT, LINK_WRENCH, *external),
-        tip_to_base(TORQUE, PHI, ARTICULATE, FIRST, SECOND),
+        tip_to_base(TORQUE, *drive, PHI.reading(tau=driven), ARTICULATE, FIRST, SECOND),
         base_to_tip(THIRD),
     )
     return Plan("forward_dynamics, denoc", buffers, with_wrenches(sweeps, wrenches=wrenches))

@@ -99,11 +99,11 @@ MORE_EXTERNAL = Step(plus, ("gam", "w^E"), ("gam",), "w^E += external")
 
 
 @cache
-def inverse_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def inverse_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Torques for given accelerations, section 5.1 with gravity by (32)."""
     external = (AT_CENTER, EXTERNAL) if wrenches else ()
     outward = base_to_tip(*MOTION, RATE, LINK_WRENCH, *external)
-    inward = tip_to_base(TORQUE, *at_joint(losses=losses))
+    inward = tip_to_base(TORQUE, *at_joint(losses=losses, springs=springs))
     return Plan("inverse_dynamics, denoc", BUFFERS, with_wrenches((outward, inward), wrenches=wrenches))
 
 

@@ -46,7 +46,8 @@ from recursa.dynamics.articulated import (
 )
 from recursa.dynamics.inverse import EXTERNAL, WRENCH
 from recursa.dynamics.kinematics import LINK_ACCELERATION, RELATIVE
-from recursa.dynamics.losses import Losses, less_losses
+from recursa.dynamics.losses import Losses
+from recursa.dynamics.springs import driving
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
@@ -197,11 +198,6 @@ def joint_accelerations(
 # ---- plans -----------------------------------------------------------------------------------------------------------
 
 
-def reading(step: Step, **instead: str) -> Step:
-    """The same step with other names for what it reads."""
-    return replace(step, reads=tuple(instead.get(name, name) for name in step.reads))
-
-
 INERTIA_RATE = Step(
     inertia_rate,
     ("joint", "elimination", "P+", "Pdot", "rate", "X"),
@@ -241,20 +237,20 @@ MOTION_BUFFERS = (
 
 
 @cache
-def equations_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def equations_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """``v`` (rate) and ``nu_dot`` (eps) at q, nu for torques tau, gravity included."""
     outward = (RATES_OF_NU, FALL, BIAS_FORCE)
     inward = (INERTIA_RATE, NORMALIZED_ACCELERATION)
-    sweeps = _sweeps((ARTICULATE, ROOTS), outward, inward, wrenches, losses)
+    sweeps = _sweeps((ARTICULATE, ROOTS), outward, inward, wrenches, driving(losses, springs, "rate"))
     return Plan("diagonalised equations of motion", MOTION_BUFFERS, sweeps)
 
 
 @cache
-def unnormalized_equations_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def unnormalized_equations_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """``v`` (rate) and ``xi_dot`` (eps) at q, xi for torques tau, gravity included."""
     outward = (RATES_OF_XI, FALL, BIAS_FORCE)
     inward = (MOVING_MOMENTS, DIVIDED, INERTIA_RATE)
-    sweeps = _sweeps((ARTICULATE,), outward, inward, wrenches, losses)
+    sweeps = _sweeps((ARTICULATE,), outward, inward, wrenches, driving(losses, springs, "rate"))
     return Plan("diagonalised equations of motion, unnormalised", MOTION_BUFFERS, sweeps)
 
 
@@ -263,33 +259,31 @@ def _sweeps(
     outward: tuple[Step, ...],
     inward: tuple[Step, ...],
     wrenches: bool,
-    losses: Losses,
-    speeds: str = "rate",
+    driven: tuple[tuple[Step, ...], str],
 ) -> tuple[Sweep, ...]:
-    """``inward`` reads the torques that losses leave, T, or all of them where there are none."""
+    """``inward`` reads T, in place of which it gets what losses and springs leave of torques."""
+    drive, torque = driven
     bring = (each_link(WRENCH),) if wrenches else ()
     outward = (*outward, EXTERNAL) if wrenches else outward
     return (
         *bring,
         tip_to_base(RELATIVE, *first),
         base_to_tip(*outward),
-        tip_to_base(less_losses(losses, speeds), *inward)
-        if losses
-        else tip_to_base(*(reading(step, T="tau") for step in inward)),
+        tip_to_base(*drive, *(step.reading(T=torque) for step in inward)),
     )
 
 
 @cache
-def forward_plan(*, wrenches: bool = False, links: bool = False, losses: Losses = False) -> Plan:
+def forward_plan(*, wrenches: bool = False, links: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Accelerations by way of total rates, Algorithm 8.1 with a consistent V; with ``links`` those of all links."""
-    inward = tuple(reading(step, rate="v") for step in (INERTIA_RATE, FREEDOM_ACCELERATIONS))
+    inward = tuple(step.reading(rate="v") for step in (INERTIA_RATE, FREEDOM_ACCELERATIONS))
     back = Step(
         joint_accelerations,
         ("joint", "elimination", "eps", "turn", "v", "V", "X", "A@parent"),
         ("qdd", "A"),
         "qdd = xi_dot - G_dot* V+ - G* (phi* alpha(parent) + a), alpha = phi* alpha(parent) + H* qdd + a",
     )
-    sweeps = _sweeps((ARTICULATE,), (FREEDOM_RATES, FALL, BIAS_FORCE), inward, wrenches, losses, "v")
+    sweeps = _sweeps((ARTICULATE,), (FREEDOM_RATES, FALL, BIAS_FORCE), inward, wrenches, driving(losses, springs))
     after = (each_link(replace(LINK_ACCELERATION, reads=("A@body", "offset"))),) if links else ()
     return Plan("forward_dynamics, diagonal", MOTION_BUFFERS, (*sweeps, base_to_tip(back), *after))
 
@@ -311,7 +305,7 @@ INERTIA_RATES = Plan(
             RELATIVE,
             ARTICULATE,
             Step(hinge_inertia_rate, ("joint", "Pdot"), ("Ddot",), "D_dot = H P_dot H*    Table 4"),
-            reading(INERTIA_RATE, rate="v"),
+            INERTIA_RATE.reading(rate="v"),
         ),
     ),
 )

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from recursa.diagonal.curvature import structure_of
-from recursa.diagonal.equations import reading
 from recursa.diagonal.sensitivity import (
     GRADIENT,
     GRADIENT_ALONG,
@@ -71,7 +70,7 @@ def _total(model: Model, values: Values) -> list[Scalar]:
 def _of_left(plan: Plan) -> Plan:
     """The same plan with ``left`` where it has ``right``: rows and columns are exchangeable."""
     sweeps = (
-        replace(sweep, steps=tuple(reading(step, **{"joint:right": "joint:left"}) for step in sweep.steps))
+        replace(sweep, steps=tuple(step.reading(**{"joint:right": "joint:left"}) for step in sweep.steps))
         for sweep in plan.sweeps
     )
     return replace(plan, sweeps=tuple(sweeps))

@@ -11,7 +11,6 @@ from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import flat, joint_vector
 from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.dynamics.losses import Losses, known_losses
-from recursa.dynamics.springs import acting, with_springs
 from recursa.errors import NoSweepError, known_method
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
@@ -65,14 +64,8 @@ def _rates(make: Callable[..., Plan], of: Subject, given: Names, *, losses: Loss
     def gather(values: Values) -> Iterator[Scalar]:
         return chain.from_iterable(joint_vector(model, values.lists.get(name, [])) for name in ("rate", "eps"))
 
-    return Recipe(
-        make(wrenches="wrenches" in given, losses=known_losses(losses)), gather, (2, model.nv), MayMove.INERTIAS
-    )
-
-
-def _acting(recipe: Callable[..., Recipe], make: Callable[..., Plan]) -> Callable[..., Recipe]:
-    """With springs, where joints have some."""
-    return with_springs(acting)(partial(recipe, make))
+    plan = make(wrenches="wrenches" in given, losses=known_losses(losses), springs=model.has_springs)
+    return Recipe(plan, gather, (2, model.nv), MayMove.INERTIAS)
 
 
 def _articulated_rates(of: Subject, given: Names) -> Recipe:
@@ -148,7 +141,7 @@ CORIOLIS = Quantity(
 RATES = Quantity(
     "diagonal.rates",
     ("q", "nu", "tau"),
-    _acting(_rates, equations.equations_plan),
+    partial(_rates, equations.equations_plan),
     "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
     optional=("wrenches",),
     reads=_READS,
@@ -218,7 +211,7 @@ CORIOLIS_CAUSES = Quantity(
 UNNORMALIZED_RATES = Quantity(
     "unnormalized.rates",
     ("q", "xi", "tau"),
-    _acting(_rates, equations.unnormalized_equations_plan),
+    partial(_rates, equations.unnormalized_equations_plan),
     "speeds as in v, then the rates of total joint rates: rad/s^2 for rotations, m/s^2 for translations",
     optional=("wrenches",),
     reads=_READS,

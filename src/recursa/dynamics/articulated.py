@@ -14,8 +14,9 @@ from typing import NamedTuple
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, WRENCH, static_acceleration
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses, less_losses
+from recursa.dynamics.losses import Losses
 from recursa.dynamics.needs import divides_by_hinges
+from recursa.dynamics.springs import driving
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal
@@ -166,7 +167,6 @@ INNOVATIONS = Step(
     ("nu", "f@parent"),
     "z = b + P a + sum of phi z+, nu = inv(D)(T - H z), z+ = z + G D nu    Jain & Rodriguez (13a)",
 )
-LOSSY_INNOVATIONS = replace(INNOVATIONS, reads=("elimination", "P", "c", "f", "T", "X"))
 ACCELERATIONS = Step(
     joint_accelerations,
     ("elimination", "nu", "c", "X", "alpha@parent"),
@@ -194,12 +194,12 @@ ARTICULATED_BUFFERS = (
 
 
 @cache
-def forward_plan(*, wrenches: bool = False, links: bool = False, losses: Losses = False) -> Plan:
+def forward_plan(*, wrenches: bool = False, links: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Accelerations for given torques; with ``links`` also those of all links, AL."""
-    torque = (less_losses(losses), LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
+    drive, torque = driving(losses, springs)
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(ELIMINATE, *torque),
+        tip_to_base(ELIMINATE, *drive, INNOVATIONS.reading(tau=torque)),
         base_to_tip(ACCELERATIONS),
     )
     return Plan("forward_dynamics", ARTICULATED_BUFFERS, completed(sweeps, wrenches=wrenches, links=links))

@@ -30,6 +30,7 @@ from recursa.dynamics.gathering import Entries, Entry, joint_matrix
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE, pushed
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
+from recursa.dynamics.springs import STIFFER_ROWS
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -195,6 +196,12 @@ DERIVATIVE_ROWS = Step(
     "s(j).(R s'' + 2B s' + crf(s) f)(i), s''(j).(R s)(i) + s'(j).(2B* s)(i)",
 )
 
+
+def derivative_steps(springs: bool) -> tuple[Step, ...]:
+    """Rows of the derivatives, k of springs among them."""
+    return (DERIVATIVE_ROWS, STIFFER_ROWS) if springs else (DERIVATIVE_ROWS,)
+
+
 MATRICES = (
     Buffer("R", RigidInertia.zero()),
     Buffer("S", ()),
@@ -208,11 +215,11 @@ MATRICES = (
 
 
 @cache
-def inverse_derivatives_plan(*, wrenches: bool = False) -> Plan:
+def inverse_derivatives_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """The three matrices; wrenches keep their components in the axes of their links, and so turn with these."""
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY, ACCELERATION, COLUMN_RATES, MOVING_FORCE),
-        tip_to_base(COMPOSITE, COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, DERIVATIVE_ROWS),
+        tip_to_base(COMPOSITE, COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, *derivative_steps(springs)),
     )
     buffers = (*FORCE_BUFFERS, *MATRICES)
     return Plan("inverse_dynamics_derivatives", buffers, pushed(sweeps, "f") if wrenches else sweeps)

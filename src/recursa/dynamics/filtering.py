@@ -22,8 +22,8 @@ from recursa.dynamics.articulated import (
 from recursa.dynamics.gathering import flat, joint_vector
 from recursa.dynamics.inverse import EXTERNAL, WRENCH
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses, less_losses
-from recursa.dynamics.springs import acting, with_springs
+from recursa.dynamics.losses import Losses
+from recursa.dynamics.springs import driving
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
@@ -80,9 +80,9 @@ def smoother_step(
 
 
 @cache
-def filtering_plan(*, wrenches: bool, losses: Losses) -> Plan:
+def filtering_plan(*, wrenches: bool, losses: Losses, springs: bool) -> Plan:
     """Three sweeps: kinematics and b outward, the filter inward, the smoother outward."""
-    torque = "T" if losses else "tau"
+    drive, torque = driving(losses, springs)
     outward = (RELATIVE, VELOCITY, BIAS_ACCELERATION, FALL, FORCE_WITH_WEIGHT, *((EXTERNAL,) if wrenches else ()))
     filtering = Step(
         filter_step,
@@ -103,7 +103,7 @@ def filtering_plan(*, wrenches: bool, losses: Losses) -> Plan:
     )
     sweeps = (
         base_to_tip(*outward),
-        tip_to_base(ELIMINATE, *((less_losses(losses),) if losses else ()), filtering),
+        tip_to_base(ELIMINATE, *drive, filtering),
         base_to_tip(smoothing),
     )
     bring = (each_link(WRENCH),) if wrenches else ()
@@ -121,14 +121,13 @@ def _gathered(model: Model, values: Values) -> Iterator[Scalar]:
     return chain(chain.from_iterable(joints), chain.from_iterable(bodies))
 
 
-@with_springs(acting)
 def _filtering(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
     if of.tied:
         raise NoSweepError(
             f"robot '{of.model.name}' has tied joints: filter and smoother are those of trees with independent "
             f"joints. {of.model.how_to_untie}"
         )
-    plan = filtering_plan(wrenches="wrenches" in given, losses=losses)
+    plan = filtering_plan(wrenches="wrenches" in given, losses=losses, springs=of.model.has_springs)
     size = len(JOINT_VECTORS) * of.model.nv + len(BODY_VECTORS) * 6 * of.model.nbodies
     return Recipe(plan, partial(_gathered, of.model), (size,))
 

@@ -34,14 +34,15 @@ from recursa.dynamics.derivatives import (
     COLUMN_RATES,
     COMPOSITE_MOMENTUM,
     COMPOSITE_RATE,
-    DERIVATIVE_ROWS,
     MATRICES,
+    derivative_steps,
     named_matrix,
 )
 from recursa.dynamics.gathering import Entries
 from recursa.dynamics.inverse import DRIFT, FORCE_BUFFERS, MOVING_FORCE, TORQUE, base_going_up, pushed
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
+from recursa.dynamics.springs import driving
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
@@ -50,77 +51,86 @@ from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, renamed, tip
 _UNIT = renamed(MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu"})
 _UNIT_INNOVATIONS, _UNIT_RESPONSES = _UNIT.sweeps[1].steps[1], _UNIT.sweeps[2].steps[0]
 
-_FORWARD = Plan(
-    "forward_dynamics_derivatives",
-    (
-        *ARTICULATED_BUFFERS,
-        *(buffer for buffer in _UNIT.buffers if buffer not in ARTICULATED_BUFFERS),
-        *MATRICES,
-        Buffer("force", Force.zero()),
-    ),
-    (
-        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(ELIMINATE, INNOVATIONS, _UNIT_INNOVATIONS),
-        base_to_tip(ACCELERATIONS, _UNIT_RESPONSES, COLUMN_RATES, replace(MOVING_FORCE, writes=("force",))),
-        tip_to_base(
-            COMPOSITE,
-            COMPOSITE_RATE,
-            COMPOSITE_MOMENTUM,
-            replace(CARRIED_FORCE, reads=("X", "force"), writes=("force@parent",)),
-            replace(DERIVATIVE_ROWS, reads=("joint", "number", "S", "R", "Rdot", "h", "force", "F", "X")),
-        ),
-    ),
-)
 
-_BY_FACTORS = Plan(
-    "forward_dynamics_derivatives by factors",
-    (
-        *FORCE_BUFFERS,
-        *MATRICES,
-        *FACTOR_BUFFERS,
-        Buffer("eps", ()),
-        Buffer("eps_below", ()),
-        Buffer("taken", ()),
-        Buffer("qdd", ()),
-        Buffer("drift", Motion.zero(), base_going_up),
-        Buffer("bias", Force.zero()),
-    ),
-    (
-        base_to_tip(
-            RELATIVE,
-            VELOCITY,
-            replace(DRIFT, reads=("joint", "X", "drift@parent", "V", "v"), writes=("drift",)),
-            replace(MOVING_FORCE, reads=("inertia", "drift", "V"), writes=("bias",)),
+def _by_recursion(springs: bool) -> Plan:
+    drive, torque = driving(False, springs)
+    return Plan(
+        "forward_dynamics_derivatives",
+        (
+            *ARTICULATED_BUFFERS,
+            *(buffer for buffer in _UNIT.buffers if buffer not in ARTICULATED_BUFFERS),
+            *MATRICES,
+            Buffer("force", Force.zero()),
         ),
-        tip_to_base(
-            COMPOSITE,
-            MASS_ENTRIES,
-            replace(TORQUE, reads=("joint", "X", "bias"), writes=("T", "bias@parent")),
-            FACTOR_MASS,
-            ELIMINATED,
+        (
+            base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
+            tip_to_base(ELIMINATE, *drive, INNOVATIONS.reading(tau=torque), _UNIT_INNOVATIONS),
+            base_to_tip(ACCELERATIONS, _UNIT_RESPONSES, COLUMN_RATES, replace(MOVING_FORCE, writes=("force",))),
+            tip_to_base(
+                COMPOSITE,
+                COMPOSITE_RATE,
+                COMPOSITE_MOMENTUM,
+                replace(CARRIED_FORCE, reads=("X", "force"), writes=("force@parent",)),
+                *(step.reading(f="force") for step in derivative_steps(springs)),
+            ),
         ),
-        base_to_tip(
-            SUBSTITUTED,
-            INVERSE_ROWS,
-            replace(ACCELERATION, reads=("joint", "X", "alpha@parent", "V", "v", "qdd")),
-            COLUMN_RATES,
-            MOVING_FORCE,
+    )
+
+
+def _by_factors(springs: bool) -> Plan:
+    drive, torque = driving(False, springs)
+    return Plan(
+        "forward_dynamics_derivatives by factors",
+        (
+            *FORCE_BUFFERS,
+            *MATRICES,
+            *FACTOR_BUFFERS,
+            Buffer("eps", ()),
+            Buffer("eps_below", ()),
+            Buffer("taken", ()),
+            Buffer("qdd", ()),
+            Buffer("drift", Motion.zero(), base_going_up),
+            Buffer("bias", Force.zero()),
         ),
-        tip_to_base(COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, DERIVATIVE_ROWS),
-    ),
-)
+        (
+            base_to_tip(
+                RELATIVE,
+                VELOCITY,
+                replace(DRIFT, reads=("joint", "X", "drift@parent", "V", "v"), writes=("drift",)),
+                replace(MOVING_FORCE, reads=("inertia", "drift", "V"), writes=("bias",)),
+            ),
+            tip_to_base(
+                COMPOSITE,
+                MASS_ENTRIES,
+                replace(TORQUE, reads=("joint", "X", "bias"), writes=("T", "bias@parent")),
+                FACTOR_MASS,
+                *drive,
+                ELIMINATED.reading(tau=torque),
+            ),
+            base_to_tip(
+                SUBSTITUTED,
+                INVERSE_ROWS,
+                replace(ACCELERATION, reads=("joint", "X", "alpha@parent", "V", "v", "qdd")),
+                COLUMN_RATES,
+                MOVING_FORCE,
+            ),
+            tip_to_base(COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, *derivative_steps(springs)),
+        ),
+    )
 
 
 @cache
-def forward_derivatives_plan(*, wrenches: bool = False) -> Plan:
+def forward_derivatives_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """Derivatives of inverse dynamics and the inverse of the mass matrix by the articulated recursion."""
-    return replace(_FORWARD, sweeps=pushed(_FORWARD.sweeps, "f", "force")) if wrenches else _FORWARD
+    plan = _by_recursion(springs)
+    return replace(plan, sweeps=pushed(plan.sweeps, "f", "force")) if wrenches else plan
 
 
 @cache
-def forward_derivatives_by_factors_plan(*, wrenches: bool = False) -> Plan:
+def forward_derivatives_by_factors_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """The same with the factors of the mass matrix, for kernels where there are few bodies."""
-    return replace(_BY_FACTORS, sweeps=pushed(_BY_FACTORS.sweeps, "bias", "f")) if wrenches else _BY_FACTORS
+    plan = _by_factors(springs)
+    return replace(plan, sweeps=pushed(plan.sweeps, "bias", "f")) if wrenches else plan
 
 
 def forward_derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
@@ -165,15 +175,16 @@ MOVING_COORDINATES = Plan("moving coordinates", (Buffer("ad", ()),), (base_to_ti
 
 
 @cache
-def state_space_plan(*, wrenches: bool = False) -> Plan:
+def state_space_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """All of A and B."""
-    return _with_moving(forward_derivatives_plan(wrenches=wrenches), "state_space")
+    return _with_moving(forward_derivatives_plan(wrenches=wrenches, springs=springs), "state_space")
 
 
 @cache
-def state_space_by_factors_plan(*, wrenches: bool = False) -> Plan:
+def state_space_by_factors_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """The same with the factors of the mass matrix."""
-    return _with_moving(forward_derivatives_by_factors_plan(wrenches=wrenches), "state_space by factors")
+    plan = forward_derivatives_by_factors_plan(wrenches=wrenches, springs=springs)
+    return _with_moving(plan, "state_space by factors")
 
 
 def _with_moving(plan: Plan, name: str) -> Plan:

@@ -24,11 +24,12 @@ from recursa.dynamics.articulated import (
 )
 from recursa.dynamics.inverse import MOVING_FORCE, TORQUE, base_going_up, drift
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.springs import driving
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Sweep, base_to_tip, tip_to_base
 
 BUFFERS = (
     *ARTICULATED_BUFFERS,
@@ -85,17 +86,21 @@ SMOOTH = Step(
     "qdd = nu - G* phi* lambda(parent), lambda = phi* lambda(parent) + H* qdd    (53), (54)",
 )
 
-_FOUR_SWEEPS = (
-    base_to_tip(RELATIVE, VELOCITY, DRIFT, BIAS),
-    tip_to_base(TORQUE),
-    tip_to_base(BIAS_FREE, ELIMINATE, FILTER),
-)
+
+def _four_sweeps(springs: bool) -> tuple[Sweep, ...]:
+    """All but the last."""
+    drive, torque = driving(False, springs)
+    return (
+        base_to_tip(RELATIVE, VELOCITY, DRIFT, BIAS),
+        tip_to_base(TORQUE),
+        tip_to_base(*drive, BIAS_FREE.reading(tau=torque), ELIMINATE, FILTER),
+    )
 
 
 @cache
-def four_sweep_plan(*, wrenches: bool = False) -> Plan:
+def four_sweep_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """Algorithm 1: bias torques by Newton-Euler out and in, then the filter in and the smoother out."""
-    sweeps = (*_FOUR_SWEEPS, base_to_tip(SMOOTH))
+    sweeps = (*_four_sweeps(springs), base_to_tip(SMOOTH))
     return Plan("forward_dynamics, four sweeps", BUFFERS, completed(sweeps, wrenches=wrenches, links=False))
 
 
@@ -111,9 +116,9 @@ ALPHA = Step(with_drift, ("lambda", "alpha0"), ("alpha",), "alpha = lambda + alp
 
 
 @cache
-def four_sweep_links_plan(*, wrenches: bool = False, links: bool = False) -> Plan:
+def four_sweep_links_plan(*, wrenches: bool = False, links: bool = False, springs: bool = False) -> Plan:
     """Algorithm 2: as Algorithm 1, and the last sweep also makes the accelerations of the links."""
-    sweeps = (*_FOUR_SWEEPS, base_to_tip(SMOOTH, ALPHA))
+    sweeps = (*_four_sweeps(springs), base_to_tip(SMOOTH, ALPHA))
     return Plan("forward_dynamics, four sweeps, links", BUFFERS, completed(sweeps, wrenches=wrenches, links=links))
 
 
@@ -136,11 +141,12 @@ FILTER_BIAS = Step(
 
 
 @cache
-def three_sweep_bias_plan(*, wrenches: bool = False, links: bool = False) -> Plan:
+def three_sweep_bias_plan(*, wrenches: bool = False, links: bool = False, springs: bool = False) -> Plan:
     """Algorithm 3: the bias forces, out; they and the torques through one filter, in; the smoother, out."""
+    drive, torque = driving(False, springs)
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY, DRIFT, BIAS),
-        tip_to_base(ELIMINATE, FILTER_BIAS),
+        tip_to_base(ELIMINATE, *drive, FILTER_BIAS.reading(tau=torque)),
         base_to_tip(SMOOTH, ALPHA),
     )
     return Plan("forward_dynamics, three sweeps, bias", BUFFERS, completed(sweeps, wrenches=wrenches, links=links))
@@ -185,11 +191,12 @@ SMOOTH_BIAS = Step(
 
 
 @cache
-def three_sweep_plan(*, wrenches: bool = False, links: bool = False) -> Plan:
+def three_sweep_plan(*, wrenches: bool = False, links: bool = False, springs: bool = False) -> Plan:
     """Algorithm 4: velocities and bias terms, out; the filter, in; the smoother, whose lambda is alpha, out."""
+    drive, torque = driving(False, springs)
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(ELIMINATE, FILTER_INERTIA),
+        tip_to_base(ELIMINATE, *drive, FILTER_INERTIA.reading(tau=torque)),
         base_to_tip(SMOOTH_BIAS),
     )
     return Plan("forward_dynamics, three sweeps", BUFFERS, completed(sweeps, wrenches=wrenches, links=links))

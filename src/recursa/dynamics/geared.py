@@ -25,8 +25,9 @@ from recursa.dynamics.articulated import (
     reduced,
 )
 from recursa.dynamics.kinematics import RELATIVE, velocity
-from recursa.dynamics.losses import Losses, less_losses
+from recursa.dynamics.losses import Losses
 from recursa.dynamics.needs import divides_by_hinges
+from recursa.dynamics.springs import driving
 from recursa.model.model import Couple, Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal
@@ -128,9 +129,9 @@ def geared_innovations(
 
 
 @cache
-def forward_plan(*, losses: Losses = False) -> Plan:
+def forward_plan(*, losses: Losses = False, springs: bool = False) -> Plan:
     """Accelerations for given torques."""
-    torque = "T" if losses else "tau"
+    drive, torque = driving(losses, springs)
     innovations = Step(
         geared_innovations,
         ("joint", "elimination", "P", "c", "f", torque, "X", "V", "v"),
@@ -154,7 +155,7 @@ def forward_plan(*, losses: Losses = False) -> Plan:
                     ("P", "elimination", "P@parent"),
                     "U = P H* + c, D = H P H* + A + J N^2, P+ = P - U inv(D) U*",
                 ),
-                *((less_losses(losses),) if losses else ()),
+                *drive,
                 innovations,
             ),
             base_to_tip(ACCELERATIONS),

@@ -16,7 +16,7 @@ from recursa.dynamics.articulated import (
     ACCELERATIONS,
     ARTICULATED_BUFFERS,
     BIAS_FORCE,
-    LOSSY_INNOVATIONS,
+    INNOVATIONS,
     Elimination,
     bias_acceleration,
     completed,
@@ -26,6 +26,7 @@ from recursa.dynamics.inverse import with_rotors
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses, less_losses, with_losses
 from recursa.dynamics.needs import divides_by_hinges, spares_hinges
+from recursa.dynamics.springs import less_spring, with_spring
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -94,6 +95,20 @@ _AT_JOINT = ("joint", "held", "qdd", "P", "f", "alpha", "a", "tau")
 COMPLETED = Step(completed_joint, _AT_JOINT, ("qdd", "T"), "where prescribed, T = H (P alpha + y) + A qdd")
 
 
+def driving_less_spring(joint: Joint, held: int, torque: Sequence[Scalar], q: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """What its spring leaves of the torque of a free joint."""
+    return tuple(torque) if held else less_spring(joint, torque, q)
+
+
+def completed_with_spring(joint: Joint, held: int, torque: Sequence[Scalar], q: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """The torque of a prescribed joint, holding its spring."""
+    return with_spring(joint, torque, q) if held else tuple(torque)
+
+
+_LESS_SPRING = Step(driving_less_spring, ("joint", "held", "T", "q"), ("T",), "T -= k (q - rest) where T is known")
+_SPRING = Step(completed_with_spring, ("joint", "held", "T", "q"), ("T",), "T += k (q - rest) where prescribed")
+
+
 @cache
 def _lossy(losses: Losses) -> tuple[Step, Step]:
     """The torques of free joints less what is lost, and prescribed joints completed by torques that make up for it."""
@@ -115,13 +130,16 @@ def _lossy(losses: Losses) -> tuple[Step, Step]:
 
 
 @cache
-def hybrid_plan(*, held: tuple[int, ...], wrenches: bool = False, losses: Losses = False) -> Plan:
+def hybrid_plan(
+    *, held: tuple[int, ...], wrenches: bool = False, losses: Losses = False, springs: bool = False
+) -> Plan:
     """Accelerations qdd and torques T of all joints; ``held``: the bodies whose joints are prescribed, base first."""
     torque, complete = _lossy(losses) if losses else (DRIVING, COMPLETED)
+    less, more = ((_LESS_SPRING,), (_SPRING,)) if springs else ((), ())
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY, PRESCRIBED_BIAS, BIAS_FORCE),
-        tip_to_base(torque, ELIMINATE_FREE, LOSSY_INNOVATIONS),
-        base_to_tip(ACCELERATIONS, complete),
+        tip_to_base(torque, *less, ELIMINATE_FREE, INNOVATIONS.reading(tau="T")),
+        base_to_tip(ACCELERATIONS, complete, *more),
     )
     buffers = (*ARTICULATED_BUFFERS, Buffer("held", FREE))
     marked = (base_to_tip(HOLD, only=held), *completed(sweeps, wrenches=wrenches, links=False))

@@ -17,6 +17,7 @@ from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.dynamics.kinematics import ACCELERATION, BASE_MOTION, BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses, with_losses
 from recursa.dynamics.mass_properties import check_moved_base
+from recursa.dynamics.springs import DRIVE, SPRING
 from recursa.model.model import Joint
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
@@ -118,25 +119,27 @@ FORCE_BUFFERS = (
     Buffer("f", Force.zero()),
     Buffer("E", Force.zero()),
     Buffer("T", ()),
+    DRIVE,
 )
 
 
 @cache
-def inverse_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+def inverse_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Torques for given accelerations."""
-    motion = (RELATIVE, VELOCITY, ACCELERATION, MOVING_FORCE)
-    return _newton_euler("inverse_dynamics", motion, (TORQUE, *at_joint(losses=losses)), wrenches=wrenches)
+    motion, joint = (RELATIVE, VELOCITY, ACCELERATION, MOVING_FORCE), at_joint(losses=losses, springs=springs)
+    return _newton_euler("inverse_dynamics", motion, (TORQUE, *joint), wrenches=wrenches)
 
 
-def at_joint(*, losses: Losses) -> tuple[Step, ...]:
+def at_joint(*, losses: Losses, springs: bool) -> tuple[Step, ...]:
     """What a joint needs beside the torque that moves the bodies."""
-    return (ROTORS, with_losses(losses)) if losses else (ROTORS,)
+    return (ROTORS, *((with_losses(losses),) if losses else ()), *((SPRING,) if springs else ()))
 
 
 @cache
-def bias_plan(*, wrenches: bool = False) -> Plan:
+def bias_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """Torques that keep the joints from accelerating: ``C = H phi (M phi* a + b)``, gravity included."""
-    return _newton_euler("bias_forces", (RELATIVE, VELOCITY, DRIFT, MOVING_FORCE), (TORQUE,), wrenches=wrenches)
+    joint = (TORQUE, SPRING) if springs else (TORQUE,)
+    return _newton_euler("bias_forces", (RELATIVE, VELOCITY, DRIFT, MOVING_FORCE), joint, wrenches=wrenches)
 
 
 @cache

@@ -76,14 +76,14 @@ def with_losses(losses: Losses) -> Step:
 
 
 @cache
-def less_losses(losses: Losses, speeds: str = "v") -> Step:
+def less_losses(losses: Losses, speeds: str = "v", torque: str = "tau") -> Step:
     """What losses at these speeds leave of a torque."""
     lost, words = _LOST[losses]
 
     def less_losses(joint: Joint, torque: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return tuple(t - x for t, x in zip(torque, lost(joint, v), strict=True))
 
-    return Step(less_losses, ("joint", "tau", speeds), ("T",), f"T = tau - {words.replace(' + ', ' - ')}")
+    return Step(less_losses, ("joint", torque, speeds), ("T",), f"T = {torque} - {words.replace(' + ', ' - ')}")
 
 
 @cache

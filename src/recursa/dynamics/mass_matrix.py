@@ -115,9 +115,10 @@ LOCKED_INERTIA_PLAN = Plan(
 
 
 @cache
-def equations_of_motion_plan(*, wrenches: bool = False) -> Plan:
+def equations_of_motion_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """Mass matrix and bias together: X is computed once, and two sweeps do both."""
-    return fuse(MASS_MATRIX_PLAN, bias_plan(wrenches=wrenches), name="equations_of_motion", keep=("rows", "T"))
+    bias = bias_plan(wrenches=wrenches, springs=springs)
+    return fuse(MASS_MATRIX_PLAN, bias, name="equations_of_motion", keep=("rows", "T"))
 
 
 def locked_entries(model: Model, values: Values, at: str) -> Iterator[Scalar]:

@@ -6,10 +6,10 @@ Sums run over the moving bodies; mass welded to the world counts nowhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 
 from recursa.dynamics.kinematics import BASE_MOTION, BUFFERS, POSE, RELATIVE, VELOCITY
-from recursa.dynamics.springs import storing, with_springs
+from recursa.dynamics.springs import SPRING_ENERGY
 from recursa.errors import ModelError, NoSweepError, unknown_name
 from recursa.model.model import WORLD, Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -59,12 +59,18 @@ _BUFFERS = (
 
 CENTER_OF_MASS_PLAN = Plan("center_of_mass", _BUFFERS, (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT),))
 KINETIC_ENERGY_PLAN = Plan("kinetic_energy", _BUFFERS, (base_to_tip(RELATIVE, VELOCITY, KINETIC),))
-POTENTIAL_ENERGY_PLAN = Plan("potential_energy", _BUFFERS, (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, POTENTIAL),))
 MOMENTUM_PLAN = Plan(
     "momentum",
     _BUFFERS,
     (base_to_tip(RELATIVE, POSE, VELOCITY, FIRST_MOMENT, TOTAL_FIRST_MOMENT, MOMENTUM),),
 )
+
+
+@cache
+def potential_energy_plan(*, springs: bool = False) -> Plan:
+    """Energy of weight, and of springs."""
+    steps = (RELATIVE, POSE, FIRST_MOMENT, POTENTIAL, *((SPRING_ENERGY,) if springs else ()))
+    return Plan("potential_energy", _BUFFERS, (base_to_tip(*steps),))
 
 
 def require_mass(model: Model) -> None:
@@ -122,9 +128,8 @@ def _momentum(of: Subject, given: Names, *, about: str = "com") -> Recipe:
     )
 
 
-@with_springs(storing)
 def _potential_energy(of: Subject, given: Names) -> Recipe:
-    return _sum_over_bodies(POTENTIAL_ENERGY_PLAN, "potential", of)
+    return _sum_over_bodies(potential_energy_plan(springs=of.model.has_springs), "potential", of)
 
 
 def _kinetic_energy(of: Subject, given: Names) -> Recipe:

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from recursa.dynamics.gathering import flat
-from recursa.dynamics.inverse import FORCE_BUFFERS, ROTORS, TORQUE
+from recursa.dynamics.inverse import FORCE_BUFFERS, TORQUE, at_joint
 from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY, acceleration, velocity
 from recursa.dynamics.regressor import UNIT_BODIES, Columns, regressor_rows
-from recursa.dynamics.springs import held, with_springs
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -99,9 +98,13 @@ OUTWARD = (RELATIVE, VELOCITY, REFERENCE_VELOCITY, REFERENCE_ACCELERATION)
 REFERENCE_BUFFERS = (*FORCE_BUFFERS, Buffer("VR", Motion.zero()))
 
 
-REFERENCE_DYNAMICS_PLAN = Plan(
-    "reference_dynamics", REFERENCE_BUFFERS, (base_to_tip(*OUTWARD, _FORCE), tip_to_base(TORQUE, ROTORS))
-)
+@cache
+def reference_dynamics_plan(*, springs: bool = False) -> Plan:
+    """Torques for reference speeds and accelerations."""
+    inward = tip_to_base(TORQUE, *at_joint(losses=False, springs=springs))
+    return Plan("reference_dynamics", REFERENCE_BUFFERS, (base_to_tip(*OUTWARD, _FORCE), inward))
+
+
 REFERENCE_REGRESSOR_PLAN = Plan(
     "reference_regressor",
     (*REFERENCE_BUFFERS, Buffer("own", ()), Buffer("below", ()), Buffer("rows", ())),
@@ -126,9 +129,8 @@ def _adaptation_plan(*, natural: bool) -> Plan:
 # ---- quantities ------------------------------------------------------------------------------------------------------
 
 
-@with_springs(held)
 def _reference_dynamics(of: Subject, given: Names) -> Recipe:
-    return Recipe(REFERENCE_DYNAMICS_PLAN, vector_of(of.model, "T"), (of.model.nv,))
+    return Recipe(reference_dynamics_plan(springs=of.model.has_springs), vector_of(of.model, "T"), (of.model.nv,))
 
 
 def _adaptation(of: Subject, given: Names, *, natural: bool = False) -> Recipe:

@@ -13,7 +13,6 @@ from functools import cache
 
 from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.inverse import inverse_plan
-from recursa.dynamics.springs import held
 from recursa.kernels.plan_derivatives import change_of, plan_along
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
@@ -39,8 +38,7 @@ def tangent_of(plan: Plan) -> Plan:
 @cache
 def tangent_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """Along one direction; wrenches turn with their links."""
-    torques = inverse_plan(wrenches=wrenches)
-    return replace(tangent_of(held(torques) if springs else torques), name="tangent of inverse dynamics")
+    return replace(tangent_of(inverse_plan(wrenches=wrenches, springs=springs)), name="tangent of inverse dynamics")
 
 
 def tangent_entries(model: Model, values: Values) -> list[Scalar]:

@@ -29,8 +29,9 @@ from recursa.dynamics.articulated import (
     smoothed,
 )
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses, less_losses
+from recursa.dynamics.losses import Losses
 from recursa.dynamics.needs import divides_by_hinges
+from recursa.dynamics.springs import driving
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.mat3 import Mat3
@@ -240,16 +241,17 @@ def messages(torque: str, *, branching: bool) -> tuple[tuple[Buffer, ...], tuple
 
 @cache
 def base_invariant_plan(
-    *, branching: bool, wrenches: bool = False, links: bool = False, losses: Losses = False
+    *, branching: bool, wrenches: bool = False, links: bool = False, losses: Losses = False, springs: bool = False
 ) -> Plan:
     """Algorithm 3.3: velocities and bias terms; messages inward and outward; every link by itself.
 
     ``branching``: for trees; chains need not tell children apart.
     """
-    buffers, send_in, send_out, tell = messages("T" if losses else "tau", branching=branching)
+    drive, torque = driving(losses, springs)
+    buffers, send_in, send_out, tell = messages(torque, branching=branching)
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(*((less_losses(losses),) if losses else ()), *send_in),
+        tip_to_base(*drive, *send_in),
         base_to_tip(*send_out, tell, LINK_ACCELERATION, HINGE_ACCELERATION),
     )
     return Plan("forward_dynamics, base invariant", buffers, completed(sweeps, wrenches=wrenches, links=links))

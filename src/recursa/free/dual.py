@@ -19,8 +19,8 @@ from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.filtering import FORCE_WITH_WEIGHT
 from recursa.dynamics.gathering import flat
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses, known_losses, less_losses
-from recursa.dynamics.springs import acting, with_springs
+from recursa.dynamics.losses import Losses, known_losses
+from recursa.dynamics.springs import driving
 from recursa.free.arguments import free_flyer
 from recursa.free.base_invariant import LINK_ACCELERATION, Message, branches, messages
 from recursa.model.free_flyer import require_free_flyer
@@ -89,9 +89,9 @@ def sides(
 
 
 @cache
-def dual_plan(*, branching: bool, wrenches: bool = False, losses: Losses = False) -> Plan:
+def dual_plan(*, branching: bool, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Messages inward and outward, and what they say of every hinge."""
-    torque = "T" if losses else "tau"
+    drive, torque = driving(losses, springs)
     buffers, send_in, send_out, tell = messages(torque, branching=branching)
     buffers = tuple(Buffer("alpha", Motion.zero()) if x.name == "alpha" else x for x in buffers)  # the world rests
     told = "told" if branching else "around@parent"
@@ -103,7 +103,7 @@ def dual_plan(*, branching: bool, wrenches: bool = False, losses: Losses = False
     )
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, FALL, FORCE_WITH_WEIGHT),
-        tip_to_base(*((less_losses(losses),) if losses else ()), *send_in),
+        tip_to_base(*drive, *send_in),
         base_to_tip(*send_out, tell, LINK_ACCELERATION, collect),
     )
     return Plan(
@@ -111,10 +111,10 @@ def dual_plan(*, branching: bool, wrenches: bool = False, losses: Losses = False
     )
 
 
-@with_springs(acting)
 def _dual_quantities(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
     require_free_flyer(of.model, "rc.free.dual_quantities")
-    plan = dual_plan(branching=branches(of.model), wrenches="wrenches" in given, losses=losses)
+    options = {"wrenches": "wrenches" in given, "springs": of.model.has_springs}
+    plan = dual_plan(branching=branches(of.model), losses=losses, **options)
     return Recipe(plan, _rows, (of.model.nbodies, 6 * _INERTIAS + _FORCES + 1, 6))
 
 

@@ -20,7 +20,6 @@ from recursa.constraints.quantities import (
 )
 from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.kinematics import POSES
-from recursa.dynamics.springs import acting, with_springs
 from recursa.dynamics.wrenches import wrench_array
 from recursa.kernels.loop import Looped
 from recursa.kernels.products import Product
@@ -69,14 +68,13 @@ def _compliance_of(model: Model, others: Any, *, q: Any) -> Array:
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 
 
-@with_springs(acting)
 def _motion(of: Subject, given: Names) -> Recipe | Composed:
     """Accelerations, and the multipliers behind them."""
     model = of.model
     require_constraints(model)
     if by_matrices(of):
         return Composed(_motion_apart)
-    options = {"wrenches": "wrenches" in given, "told": "prescribed" in given}
+    options = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "springs": model.has_springs}
     plan = plans.forward_plan(model, model.unit_length, **options)
     return Recipe(plan, partial(_motion_entries, model), (model.nv + model.ncon,), MayMove.INERTIAS)
 
@@ -104,7 +102,7 @@ def derivatives_recipe(torques: Quantity, of: Subject, given: Names) -> Recipe |
     apart = Composed(partial(constrained_derivatives, torques, model))
     if by_matrices(of) or not derivatives_in_root.has_common_axes(model):
         return apart
-    plan = derivatives_in_root.derivatives_plan(model, wrenches="wrenches" in given)
+    plan = derivatives_in_root.derivatives_plan(model, wrenches="wrenches" in given, springs=model.has_springs)
     return Recipe(
         plan,
         partial(derivatives_in_root.derivative_entries, model),

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from recursa.book import linearized
-from recursa.book.direct import DIRECT
+from recursa.book.direct import direct_plan
 from recursa.constraints.quantities import constrained
 from recursa.dynamics import derivatives, forward_derivatives, tangent
 from recursa.dynamics.gathering import damping_coefficients
 from recursa.dynamics.joint_space import FORCES
 from recursa.dynamics.sparsity import packed as packed_recipe
-from recursa.dynamics.springs import acting, stiffened, with_springs
 from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
@@ -35,23 +34,27 @@ from recursa.walks.derivatives import derivative_entries as pair_entries
 from recursa.walks.derivatives import inverse_derivatives_pairs
 from recursa.walks.forward_derivatives import factor_entries, forward_derivatives_pairs
 
+
+def _acting(of: Subject, given: Names) -> dict[str, bool]:
+    """What acts besides torques, as options of plans."""
+    return {"wrenches": "wrenches" in given, "springs": of.model.has_springs}
+
+
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
-@with_springs(stiffened)
 def _inverse_derivatives(of: Subject, given: Names, *, packed: bool = False) -> Recipe:
-    model, wrenches = of.model, "wrenches" in given
+    model, acting = of.model, _acting(of, given)
     recipe = Recipe(
-        derivatives.inverse_derivatives_plan(wrenches=wrenches),
+        derivatives.inverse_derivatives_plan(**acting),
         partial(derivatives.derivative_entries, model),
         (3, model.nv, model.nv),
         MayMove.INERTIAS,
-        looped=Looped(inverse_derivatives_pairs(wrenches=wrenches), partial(pair_entries, model)),
+        looped=Looped(inverse_derivatives_pairs(**acting), partial(pair_entries, model)),
     )
     return packed_recipe(recipe, "inverse_dynamics_derivatives", model) if packed else recipe
 
 
-@with_springs(stiffened)
 def _linearize(of: Subject, given: Names, *, method: str = "spatial", losses: bool = False) -> Recipe:
     """Stiffness, damping and mass; with ``losses`` the damping of the joints, too."""
     known_method("linearization", method, tuple(LINEARIZATIONS))
@@ -61,17 +64,17 @@ def _linearize(of: Subject, given: Names, *, method: str = "spatial", losses: bo
     return replace(recipe, gather=partial(_with_damping, of.model, recipe.gather), looped=None)
 
 
-def _of_the_book(plan: Plan, what: str, of: Subject, given: Names) -> Recipe:
+def _of_the_book(make: Callable[..., Plan], what: str, of: Subject, given: Names) -> Recipe:
     model = of.model
     linearized.require_suited(model, what)
     gather = partial(derivatives.derivative_entries, model)
-    return Recipe(plan, gather, (3, model.nv, model.nv), on_axes=True)
+    return Recipe(make(springs=model.has_springs), gather, (3, model.nv, model.nv), on_axes=True)
 
 
 LINEARIZATIONS: dict[str, Callable[..., Recipe]] = {
     "spatial": _inverse_derivatives,
-    "balafoutis-patel": partial(_of_the_book, linearized.ALGORITHM_7_1, "Algorithm 7.1"),
-    "direct": partial(_of_the_book, DIRECT, "(7.3.2)-(7.3.4)"),
+    "balafoutis-patel": partial(_of_the_book, linearized.algorithm_7_1, "Algorithm 7.1"),
+    "direct": partial(_of_the_book, direct_plan, "(7.3.2)-(7.3.4)"),
 }
 
 
@@ -84,16 +87,15 @@ def _with_damping(model: Model, gather: Gather, values: Values) -> list[Scalar]:
 
 def _along(of: Subject, given: Names) -> Recipe:
     model = of.model
-    plan = tangent.tangent_plan(wrenches="wrenches" in given, springs=model.has_springs)
+    plan = tangent.tangent_plan(**_acting(of, given))
     return Recipe(plan, partial(tangent.tangent_entries, model), (model.nv,), MayMove.INERTIAS)
 
 
 # ---- forward dynamics ------------------------------------------------------------------------------------------------
 
 
-@with_springs(acting, stiffened)
 def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
-    model, apart, wrenches = of.model, Composed(_forward_derivatives_apart), "wrenches" in given
+    model, apart, acting = of.model, Composed(_forward_derivatives_apart), _acting(of, given)
     if constrained(of):
         return derivatives_recipe(INVERSE_DYNAMICS_DERIVATIVES, of, given)
     if of.tied:
@@ -103,13 +105,13 @@ def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
         return inverse_pivots(model, result[..., 2, :, :], by_factors)
 
     return Recipe(
-        forward_derivatives.forward_derivatives_plan(wrenches=wrenches),
+        forward_derivatives.forward_derivatives_plan(**acting),
         partial(forward_derivatives.forward_derivative_entries, model),
         (3, model.nv, model.nv),
         MayMove.INERTIAS,
-        cheaper=_by_factors(of, forward_derivatives.forward_derivatives_by_factors_plan(wrenches=wrenches)),
+        cheaper=_by_factors(of, forward_derivatives.forward_derivatives_by_factors_plan(**acting)),
         looped=Looped(
-            forward_derivatives_pairs(model, wrenches=wrenches),
+            forward_derivatives_pairs(model, **acting),
             partial(factor_entries, model),
             product=Product(model.nv, factors=2),
         ),
@@ -129,10 +131,9 @@ def _forward_derivatives_apart(others: Any, *, q: Any, v: Any, tau: Any, wrenche
     return result
 
 
-@with_springs(acting, stiffened)
 def _state_space(of: Subject, given: Names) -> Recipe | Composed:
     """The entries of A, and those of B behind them."""
-    model, apart, wrenches = of.model, Composed(_state_space_apart), "wrenches" in given
+    model, apart, acting = of.model, Composed(_state_space_apart), _acting(of, given)
     if of.tied or model.nbodies > FEW_BODIES:
         return apart
 
@@ -140,11 +141,11 @@ def _state_space(of: Subject, given: Names) -> Recipe | Composed:
         return inverse_pivots(model, state_space_halves(result, model.nv)[1][..., model.nv :, :], by_factors)
 
     return Recipe(
-        forward_derivatives.state_space_plan(wrenches=wrenches),
+        forward_derivatives.state_space_plan(**acting),
         partial(forward_derivatives.state_space_entries, model),
         (6 * model.nv * model.nv,),
         MayMove.INERTIAS,
-        cheaper=_by_factors(of, forward_derivatives.state_space_by_factors_plan(wrenches=wrenches)),
+        cheaper=_by_factors(of, forward_derivatives.state_space_by_factors_plan(**acting)),
         apart=apart,
         pivots=pivots,
     )

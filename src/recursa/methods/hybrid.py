@@ -13,7 +13,6 @@ from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.hybrid import hybrid_plan
 from recursa.dynamics.joint_space import ACCELERATIONS, FORCES
 from recursa.dynamics.losses import JOINT_LOSSES, Losses
-from recursa.dynamics.springs import half_held, with_springs
 from recursa.errors import StateError
 from recursa.methods.inverse_and_forward import EQUATIONS_OF_MOTION, READS
 from recursa.model.model import Model
@@ -23,7 +22,6 @@ from recursa.sweeps import Values
 from recursa.sweeps.batching import Array, as_array
 
 
-@with_springs(half_held)
 def _hybrid_dynamics(
     of: Subject, given: Names, *, prescribed: tuple[str, ...], losses: Losses = False
 ) -> Recipe | Composed:
@@ -31,7 +29,7 @@ def _hybrid_dynamics(
     model, held = of.model, held_joints(of.model, prescribed)
     if of.tied:
         return Composed(partial(_by_mass_matrix, model, held, losses))
-    plan = hybrid_plan(held=held, wrenches="wrenches" in given, losses=losses)
+    plan = hybrid_plan(held=held, wrenches="wrenches" in given, losses=losses, springs=model.has_springs)
     return Recipe(plan, partial(_both, model), (2, model.nv), MayMove.INERTIAS)
 
 

@@ -24,7 +24,6 @@ from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
-from recursa.dynamics.springs import acting, held, with_springs
 from recursa.errors import NoSweepError, known_method
 from recursa.free.base_invariant import base_invariant_plan, branches
 from recursa.methods.matrices import MASS_MATRIX
@@ -61,7 +60,6 @@ _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the link
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
-@with_springs(held)
 def _inverse_dynamics(
     of: Subject,
     given: Names,
@@ -81,28 +79,28 @@ def _inverse_dynamics(
         return Recipe(plan, gather, shape, on_axes=True)
     wrenches = "wrenches" in given
     if method == "denoc":
-        plan = denoc_inverse_plan(wrenches=wrenches, losses=losses)
+        plan = denoc_inverse_plan(wrenches=wrenches, losses=losses, springs=model.has_springs)
         check = partial(require_masses, model) if "parameters" in given else None
         return Recipe(plan, gather, shape, MayMove.FRAMES, require=require_mass_centers, check=check)
-    plan = inverse.inverse_plan(wrenches=wrenches, losses=losses)
+    plan = inverse.inverse_plan(wrenches=wrenches, losses=losses, springs=model.has_springs)
     cheaper = None if given else _augmented(accelerating=True, losses=losses)
     return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
 
 
-@with_springs(held)
 def _bias_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
     if changes(base_velocity, of.model):
         return in_forces(_inverse_dynamics(of, given), base_velocity, accelerating=False)
-    cheaper = _augmented(accelerating=False)
-    return Recipe(inverse.bias_plan(), vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS, cheaper)
+    plan, cheaper = inverse.bias_plan(springs=of.model.has_springs), _augmented(accelerating=False)
+    return Recipe(plan, vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS, cheaper)
 
 
 def _augmented(*, accelerating: bool, losses: Losses = False) -> Cheaper:
     """The recursion with the fewest operations, for joints that turn or slide."""
 
     def plan(moved: Model) -> Plan | None:
-        suited = augmented.suits(moved)
-        return augmented.augmented_plan(accelerating=accelerating, losses=losses) if suited else None
+        if not augmented.suits(moved):
+            return None
+        return augmented.augmented_plan(accelerating=accelerating, losses=losses, springs=moved.has_springs)
 
     return Cheaper(MayMove.INERTIAS_FOR_EULER, plan)
 
@@ -110,7 +108,6 @@ def _augmented(*, accelerating: bool, losses: Losses = False) -> Cheaper:
 # ---- forward dynamics ------------------------------------------------------------------------------------------------
 
 
-@with_springs(acting)
 def _forward_dynamics(
     of: Subject,
     given: Names,
@@ -156,12 +153,14 @@ def _forward_dynamics(
         return Composed(partial(_by_equations, _MATRIX_FREE[chosen]))
     if composite:
         return Composed(_composite if mass is None and bias is None else partial(_paired, mass, bias))
-    inside: dict[str, Any] = {"losses": losses} if losses else {}
+    inside: dict[str, Any] = {"springs": model.has_springs, **({"losses": losses} if losses else {})}
     if chosen == "base-invariant":
         require_free_flyer(model, 'method "base-invariant"')
         inside["branching"] = branches(model)
     if stacked:
-        return Recipe(geared.forward_plan(losses=losses), vector_of(model, "qdd"), (model.nv,))
+        return Recipe(
+            geared.forward_plan(losses=losses, springs=model.has_springs), vector_of(model, "qdd"), (model.nv,)
+        )
     plan = FORWARD[chosen](wrenches="wrenches" in given, **({"links": True} if links else {}), **inside)
     if links:
         return Recipe(plan, partial(_joints_and_links, model), (model.nv + 6 * len(model.links),), MayMove.INERTIAS)
@@ -280,7 +279,6 @@ def _solved(others: Any, mass: Array, moments: Array) -> Array:
     return others.solve(mass, moments[..., None])[..., 0]
 
 
-@with_springs(held)
 def _equations_of_motion(of: Subject, given: Names) -> Recipe:
     """The entries of the mass matrix, and the bias behind them."""
     model = of.model
@@ -289,7 +287,7 @@ def _equations_of_motion(of: Subject, given: Names) -> Recipe:
         matrix = joint_matrix(model, values.lists.get("rows", []), symmetric=True)
         return chain(matrix, joint_vector(model, values.lists.get("T", [])))
 
-    plan = mass_matrix.equations_of_motion_plan(wrenches="wrenches" in given)
+    plan = mass_matrix.equations_of_motion_plan(wrenches="wrenches" in given, springs=model.has_springs)
     return Recipe(plan, gather, (model.nv * model.nv + model.nv,), MayMove.INERTIAS)
 
 

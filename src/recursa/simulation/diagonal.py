@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from recursa.diagonal.equations import equations_plan, reading
+from recursa.diagonal.equations import equations_plan
 from recursa.diagonal.quantities import JOINT_RATES
 from recursa.dynamics import configuration, gathering
-from recursa.dynamics.springs import acting, with_springs
 from recursa.errors import StateError
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -102,15 +101,14 @@ class DiagonalEquations(Equations):
 
 
 @cache
-def _slopes_plan(*, wrenches: bool) -> Plan:
+def _slopes_plan(*, wrenches: bool, springs: bool) -> Plan:
     """The diagonalised equations of motion, and the rates of q that belong to them."""
-    plan, rates = equations_plan(wrenches=wrenches), configuration.COORDINATE_RATES_PLAN
+    plan, rates = equations_plan(wrenches=wrenches, springs=springs), configuration.COORDINATE_RATES_PLAN
     ((step,),) = (sweep.steps for sweep in rates.sweeps)
-    last = base_to_tip(reading(step, v="rate"))
+    last = base_to_tip(step.reading(v="rate"))
     return Plan("diagonalised equations and coordinate rates", (*plan.buffers, *rates.buffers), (*plan.sweeps, last))
 
 
-@with_springs(acting)
 def _slopes(of: Subject, given: Names) -> Recipe:
     model = of.model
 
@@ -118,7 +116,7 @@ def _slopes(of: Subject, given: Names) -> Recipe:
         nu_dot, rate = (gathering.joint_vector(model, values.lists.get(name, [])) for name in ("eps", "rate"))
         return chain(configuration.rate_entries(values), nu_dot, rate)
 
-    plan = _slopes_plan(wrenches="wrenches" in given)
+    plan = _slopes_plan(wrenches="wrenches" in given, springs=model.has_springs)
     return Recipe(plan, gather, (model.nq + 2 * model.nv,), MayMove.INERTIAS)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.dynamics.kinematics import BASE_MOTION
 from recursa.dynamics.losses import DAMPING, FRICTION, Losses
-from recursa.dynamics.springs import acting, with_springs
 from recursa.integrators.asking import from_outside, told_when
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.moving import MayMove
@@ -319,18 +318,17 @@ class Equations:
 
 
 @cache
-def _rates_plan(*, wrenches: bool) -> Plan:
-    return fuse(articulated.forward_plan(wrenches=wrenches), configuration.COORDINATE_RATES_PLAN)
+def _rates_plan(*, wrenches: bool, springs: bool) -> Plan:
+    return fuse(articulated.forward_plan(wrenches=wrenches, springs=springs), configuration.COORDINATE_RATES_PLAN)
 
 
-@with_springs(acting)
 def _rates(of: Subject, given: Names) -> Recipe:
     model = of.model
 
     def gather(values: Values) -> Any:
         return chain(configuration.rate_entries(values), gathering.joint_vector(model, values.lists.get("qdd", [])))
 
-    plan = _rates_plan(wrenches="wrenches" in given)
+    plan = _rates_plan(wrenches="wrenches" in given, springs=model.has_springs)
     return Recipe(plan, gather, (model.nq + model.nv,), MayMove.INERTIAS)
 
 

@@ -19,7 +19,6 @@ from recursa.constraints.ends import PLACED
 from recursa.constraints.quantities import constrained
 from recursa.dynamics import articulated, configuration, gathering, kinematics
 from recursa.dynamics.kinematics import LINK_POSE, LINK_VELOCITY, RELATIVE, VELOCITY
-from recursa.dynamics.springs import acting, with_springs
 from recursa.errors import NoSweepError
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.model import WORLD, Joint, Model
@@ -213,17 +212,13 @@ def _columns(model: Model, body: int, point: Vec3, values: Values) -> dict[int, 
     return found
 
 
-@with_springs(acting)
 def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = (), inverse: bool = True) -> Recipe:
     model = of.model
     if of.tied:
         raise NoSweepError(f"robot '{model.name}' has tied joints, which the recursion does not know")
-    wrenches, held = "wrenches" in given, constrained(of)
-    forward = (
-        plans.forward_plan(model, model.unit_length, wrenches=wrenches)
-        if held
-        else articulated.forward_plan(wrenches=wrenches)
-    )
+    options = {"wrenches": "wrenches" in given, "springs": model.has_springs}
+    held = constrained(of)
+    forward = plans.forward_plan(model, model.unit_length, **options) if held else articulated.forward_plan(**options)
     places = _places(tuple(sorted({one[0] for one in touches})))
     parts = [forward, configuration.COORDINATE_RATES_PLAN, places, *((_INVERSE,) if inverse else ())]
     shape = model.nq + model.nv * (1 + model.nv * inverse) + len(touches) * (4 + 3 * model.nv)

@@ -32,7 +32,7 @@ Inputs and constants are a table: ``inputs.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -93,6 +93,10 @@ class Step:
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     equation: str = ""
+
+    def reading(self, **instead: str) -> Step:
+        """The same step with other names for what it reads."""
+        return replace(self, reads=tuple(instead.get(name, name) for name in self.reads))
 
     def __str__(self) -> str:
         meaning = f"    {self.equation}" if self.equation else ""

@@ -10,6 +10,7 @@ from itertools import chain
 
 from recursa.dynamics.articulated import Elimination, bias_force, filtered, smoothed
 from recursa.dynamics.inverse import pushed
+from recursa.dynamics.springs import DRIVE, STIFFER_OWN, driving
 from recursa.model.model import Model
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
@@ -78,16 +79,19 @@ FORWARD_BUFFERS = (
     Buffer("b", Force.zero()),
     Buffer("nu", ()),
     Buffer("qdd", ()),
+    DRIVE,
 )
 
 
-def forward_derivatives_pairs(model: Model, *, wrenches: bool = False) -> Plan:
+def forward_derivatives_pairs(model: Model, *, wrenches: bool = False, springs: bool = False) -> Plan:
     """The plan for a robot: it depends on where the tree branches."""
+    drive, torque = driving(False, springs)
+    stiff = (STIFFER_OWN,) if springs else ()
     sweeps = (
         base_to_tip(*MOVING, *BIAS),
-        tip_to_base(OUTWARD, INNOVATIONS),
+        tip_to_base(OUTWARD, *drive, INNOVATIONS.reading(tau=torque)),
         base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, COMPLIANCE, HINGE, *AT_BODIES),
-        tip_to_base(*OUTWARD_SUMS),
+        tip_to_base(*OUTWARD_SUMS, *stiff),
         from_each_inward(PAIR_DERIVATIVES),
         *inverse_walks(model),
     )
