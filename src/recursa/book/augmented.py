@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import pushing
 from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
-from recursa.dynamics.inverse import at_joint
+from recursa.dynamics.inverse import at_joint, pushing
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.springs import SPRING

@@ -20,8 +20,8 @@ from recursa.book.lagrange import (
     rate_matrix,
     transforms,
 )
-from recursa.book.on_axes import BUFFERS, IN_BASE, in_base_axes, pushing
-from recursa.dynamics.inverse import at_joint
+from recursa.book.on_axes import BUFFERS, IN_BASE, in_base_axes
+from recursa.dynamics.inverse import at_joint, pushing
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
 from recursa.model.model import Joint

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from recursa.book.newton_euler import LinkRates, resting
-from recursa.book.on_axes import BUFFERS, CENTRED, IN_BASE, Centred, in_base_axes, pushing, slides
-from recursa.dynamics.inverse import at_joint
+from recursa.book.on_axes import BUFFERS, CENTRED, IN_BASE, Centred, in_base_axes, slides
+from recursa.dynamics.inverse import at_joint, pushing
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
 from recursa.model.model import Joint

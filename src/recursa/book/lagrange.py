@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import BUFFERS, pushing, slides
+from recursa.book.on_axes import BUFFERS, slides
 from recursa.book.rigid_body import PseudoInertia, euler_from_inertia
-from recursa.dynamics.inverse import at_joint
+from recursa.dynamics.inverse import at_joint, pushing
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
 from recursa.model.model import Joint

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from recursa.dynamics.inverse import WRENCH
 from recursa.errors import NoSweepError
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint, Model
@@ -14,7 +13,7 @@ from recursa.spatial.screws import ScrewChain
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Step, Sweep, each_link
+from recursa.sweeps import Buffer, Step
 
 
 def slides(joint: Joint) -> bool:
@@ -54,13 +53,6 @@ def centred(inertia: RigidInertia) -> Centred:
 def axes_in_base(parent: Transform, step: ScrewChain) -> Transform:
     """``W_i = W_{i-1} A_i``: orientation and origin of a link's frame in base axes."""
     return parent @ step.general()
-
-
-def pushing(less: Step, *, wrenches: bool) -> tuple[tuple[Sweep, ...], tuple[Step, ...]]:
-    """What wrenches on links add to a method: the sweep that brings them to the bodies, E, and the step that takes them
-    off what a link needs. The book has none (A_{n+1} = 0).
-    """
-    return ((each_link(WRENCH),), (less,)) if wrenches else ((), ())
 
 
 def in_base_axes(pose: Transform, external: Force) -> tuple[Vec3, Vec3]:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import BUFFERS, IN_BASE, in_base_axes, pushing, slides
-from recursa.dynamics.inverse import at_joint
+from recursa.book.on_axes import BUFFERS, IN_BASE, in_base_axes, slides
+from recursa.dynamics.inverse import at_joint, pushing
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
 from recursa.model.model import Joint

@@ -17,7 +17,7 @@ from recursa.constraints.augmentation import DRIVEN, constraint_buffers, decided
 from recursa.constraints.derivatives import at_closings, changes
 from recursa.constraints.ends import ROOT, Numbers, put_down_ends_in_root, read_ends
 from recursa.constraints.rows import demand_steps, row_bodies, wrenches_on_link
-from recursa.dynamics.inverse import pushed
+from recursa.dynamics.inverse import off, pushing
 from recursa.dynamics.springs import STIFFER_OWN, driving
 from recursa.model.equations import NO_LINK, Closing
 from recursa.model.model import WORLD, Model
@@ -85,8 +85,10 @@ def derivatives_plan(model: Model, *, wrenches: bool = False, springs: bool = Fa
     ends, end_buffers = put_down_ends_in_root(model)
     again, then_buffers = put_down_ends_in_root(model, then=True)
     closings, closing_buffers = at_closings(model, "qdd", then=True)
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
     sweeps = (
-        base_to_tip(*MOVING, ROOT, *BIAS),
+        *bring,
+        base_to_tip(*MOVING, ROOT, *BIAS, *(off("b", step) for step in external)),
         tip_to_base(OUTWARD, *drive, INNOVATIONS.reading(tau=torque)),
         base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, only=bodies),
         *ends,
@@ -94,7 +96,7 @@ def derivatives_plan(model: Model, *, wrenches: bool = False, springs: bool = Fa
         *demand_steps(model, told=False),
         base_to_tip(solving(model, unit_length), only=(0,)),
         base_to_tip(DRIVEN, only=bodies),
-        base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, COMPLIANCE, HINGE, *AT_BODIES),
+        base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, COMPLIANCE, HINGE, *AT_BODIES, *external),
         *again,
         *closings,
         *_reactions(model),
@@ -112,8 +114,7 @@ def derivatives_plan(model: Model, *, wrenches: bool = False, springs: bool = Fa
         *(one for one in then_buffers if one.name != "root"),
         *closing_buffers,
     )
-    made = pushed(sweeps, "b", "f", external=EXTERNAL) if wrenches else sweeps
-    return Plan("constrained_forward_dynamics_derivatives", buffers, made)
+    return Plan("constrained_forward_dynamics_derivatives", buffers, sweeps)
 
 
 # ---- the result ------------------------------------------------------------------------------------------------------

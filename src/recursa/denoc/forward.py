@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from recursa.book.on_axes import Centred
 from recursa.denoc.inverse import DRIFT, EXTERNAL, LINK_WRENCH, TORQUE
-from recursa.denoc.mass_centers import AT_CENTER, BUFFERS, GEOMETRY, MOTION, Hinge, Shift, rigid, with_wrenches
+from recursa.denoc.mass_centers import AT_CENTER, BUFFERS, GEOMETRY, MOTION, Hinge, Shift, rigid
 from recursa.dynamics.gathering import Entries, Entry
+from recursa.dynamics.inverse import pushing
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.dynamics.springs import DRIVE, driving
 from recursa.errors import NoSweepError
@@ -138,7 +139,7 @@ THIRD = Step(third_step, ("psi", "thb", "B", "mu@parent"), ("qdd", "mu"), "U^T q
 def forward_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """Accelerations for given torques; the equation of motion's matrices are never formed."""
     drive, driven = driving(False, springs)
-    external = (AT_CENTER, EXTERNAL) if wrenches else ()
+    bring, external = pushing(AT_CENTER, EXTERNAL, wrenches=wrenches)
     buffers = (
         *_BUFFERS,
         DRIVE,
@@ -147,11 +148,12 @@ def forward_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
         Buffer("mu", Motion.zero()),
     )
     sweeps = (
+        *bring,
         base_to_tip(*MOTION, DRIFT, LINK_WRENCH, *external),
         tip_to_base(TORQUE, *drive, PHI.reading(tau=driven), ARTICULATE, FIRST, SECOND),
         base_to_tip(THIRD),
     )
-    return Plan("forward_dynamics, denoc", buffers, with_wrenches(sweeps, wrenches=wrenches))
+    return Plan("forward_dynamics, denoc", buffers, sweeps)
 
 
 # ---- quantities ------------------------------------------------------------------------------------------------------

@@ -20,9 +20,8 @@ from recursa.denoc.mass_centers import (
     along,
     carried,
     require_mass_centers,
-    with_wrenches,
 )
-from recursa.dynamics.inverse import at_joint, less_external
+from recursa.dynamics.inverse import at_joint, less_external, pushing
 from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.dynamics.losses import Losses
 from recursa.model.moving import MayMove
@@ -101,20 +100,19 @@ MORE_EXTERNAL = Step(plus, ("gam", "w^E"), ("gam",), "w^E += external")
 @cache
 def inverse_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Torques for given accelerations, section 5.1 with gravity by (32)."""
-    external = (AT_CENTER, EXTERNAL) if wrenches else ()
+    bring, external = pushing(AT_CENTER, EXTERNAL, wrenches=wrenches)
     outward = base_to_tip(*MOTION, RATE, LINK_WRENCH, *external)
     inward = tip_to_base(TORQUE, *at_joint(losses=losses, springs=springs))
-    return Plan("inverse_dynamics, denoc", BUFFERS, with_wrenches((outward, inward), wrenches=wrenches))
+    return Plan("inverse_dynamics, denoc", BUFFERS, (*bring, outward, inward))
 
 
 @cache
 def generalized_forces_plan(*, wrenches: bool = False) -> Plan:
     """``tau = N^T w^E`` of gravity and of wrenches on links (30)."""
-    external = (AT_CENTER, MORE_EXTERNAL) if wrenches else ()
+    bring, external = pushing(AT_CENTER, MORE_EXTERNAL, wrenches=wrenches)
     outward = base_to_tip(*GEOMETRY, GRAVITY, WEIGHT, *external)
     buffers = (*BUFFERS, Buffer("g", ZERO, falling))
-    sweeps = with_wrenches((outward, tip_to_base(TORQUE)), wrenches=wrenches)
-    return Plan("generalized_forces, denoc", buffers, sweeps)
+    return Plan("generalized_forces, denoc", buffers, (*bring, outward, tip_to_base(TORQUE)))
 
 
 # ---- quantities ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.book.on_axes import CENTRED, Centred
-from recursa.dynamics.inverse import WRENCH, base_going_up
+from recursa.dynamics.inverse import base_going_up
 from recursa.dynamics.kinematics import RELATIVE, base_moving, classical
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
@@ -24,7 +24,7 @@ from recursa.spatial.screws import ScrewChain
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Given, Step, Sweep, each_link
+from recursa.sweeps import Buffer, Given, Step
 
 Hinge = tuple[Motion, ...]  # p_i: a twist per freedom
 
@@ -134,11 +134,6 @@ BUFFERS = (
     Buffer("w^E", Force.zero()),
     Buffer("T", ()),
 )
-
-
-def with_wrenches(sweeps: tuple[Sweep, ...], *, wrenches: bool) -> tuple[Sweep, ...]:
-    """The sweeps, and before them the one that brings the wrenches on links to their bodies."""
-    return (each_link(WRENCH), *sweeps) if wrenches else sweeps
 
 
 def require_mass_centers(model: Model) -> None:

@@ -44,7 +44,7 @@ from recursa.dynamics.articulated import (
     smoothed,
     without_hinge,
 )
-from recursa.dynamics.inverse import EXTERNAL, WRENCH
+from recursa.dynamics.inverse import EXTERNAL, pushing
 from recursa.dynamics.kinematics import LINK_ACCELERATION, RELATIVE
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.springs import driving
@@ -263,12 +263,11 @@ def _sweeps(
 ) -> tuple[Sweep, ...]:
     """``inward`` reads T, in place of which it gets what losses and springs leave of torques."""
     drive, torque = driven
-    bring = (each_link(WRENCH),) if wrenches else ()
-    outward = (*outward, EXTERNAL) if wrenches else outward
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
     return (
         *bring,
         tip_to_base(RELATIVE, *first),
-        base_to_tip(*outward),
+        base_to_tip(*outward, *external),
         tip_to_base(*drive, *(step.reading(T=torque) for step in inward)),
     )
 

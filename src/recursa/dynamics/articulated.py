@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry
-from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, WRENCH, static_acceleration
+from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, pushing, static_acceleration
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.needs import divides_by_hinges
@@ -211,11 +211,10 @@ def completed(sweeps: tuple[Sweep, ...], *, wrenches: bool, links: bool) -> tupl
     Wrenches are taken off f where it is made; the links' accelerations follow from alpha.
     """
     first, *middle, last = sweeps
-    if wrenches:
-        first = replace(first, steps=(*first.steps, EXTERNAL))
+    before, external = pushing(EXTERNAL, wrenches=wrenches)
+    first = replace(first, steps=(*first.steps, *external))
     if links:
         last = replace(last, steps=(*last.steps, FALL))
-    before = (each_link(WRENCH),) if wrenches else ()
     after = (each_link(TRUE_ACCELERATION),) if links else ()
     return (*before, first, *middle, last, *after)
 

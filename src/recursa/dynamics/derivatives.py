@@ -27,7 +27,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry, joint_matrix
-from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE, pushed
+from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, MOVING_FORCE, pushing
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.dynamics.springs import STIFFER_ROWS
@@ -217,12 +217,14 @@ MATRICES = (
 @cache
 def inverse_derivatives_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """The three matrices; wrenches keep their components in the axes of their links, and so turn with these."""
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
     sweeps = (
-        base_to_tip(RELATIVE, VELOCITY, ACCELERATION, COLUMN_RATES, MOVING_FORCE),
+        *bring,
+        base_to_tip(RELATIVE, VELOCITY, ACCELERATION, COLUMN_RATES, MOVING_FORCE, *external),
         tip_to_base(COMPOSITE, COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, *derivative_steps(springs)),
     )
     buffers = (*FORCE_BUFFERS, *MATRICES)
-    return Plan("inverse_dynamics_derivatives", buffers, pushed(sweeps, "f") if wrenches else sweeps)
+    return Plan("inverse_dynamics_derivatives", buffers, sweeps)
 
 
 def derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:

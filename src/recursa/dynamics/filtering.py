@@ -20,7 +20,7 @@ from recursa.dynamics.articulated import (
     smoothed,
 )
 from recursa.dynamics.gathering import flat, joint_vector
-from recursa.dynamics.inverse import EXTERNAL, WRENCH
+from recursa.dynamics.inverse import EXTERNAL, pushing
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.springs import driving
@@ -31,7 +31,7 @@ from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
 
 Numbers = tuple[Scalar, ...]
 
@@ -83,7 +83,8 @@ def smoother_step(
 def filtering_plan(*, wrenches: bool, losses: Losses, springs: bool) -> Plan:
     """Three sweeps: kinematics and b outward, the filter inward, the smoother outward."""
     drive, torque = driving(losses, springs)
-    outward = (RELATIVE, VELOCITY, BIAS_ACCELERATION, FALL, FORCE_WITH_WEIGHT, *((EXTERNAL,) if wrenches else ()))
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
+    outward = (RELATIVE, VELOCITY, BIAS_ACCELERATION, FALL, FORCE_WITH_WEIGHT, *external)
     filtering = Step(
         filter_step,
         ("joint", "elimination", "P", "c", "f", torque, "X"),
@@ -106,7 +107,6 @@ def filtering_plan(*, wrenches: bool, losses: Losses, springs: bool) -> Plan:
         tip_to_base(ELIMINATE, *drive, filtering),
         base_to_tip(smoothing),
     )
-    bring = (each_link(WRENCH),) if wrenches else ()
     return Plan("filtering", (*ARTICULATED_BUFFERS, *own), (*bring, *sweeps))
 
 

@@ -39,7 +39,7 @@ from recursa.dynamics.derivatives import (
     named_matrix,
 )
 from recursa.dynamics.gathering import Entries
-from recursa.dynamics.inverse import DRIFT, FORCE_BUFFERS, MOVING_FORCE, TORQUE, base_going_up, pushed
+from recursa.dynamics.inverse import DRIFT, EXTERNAL, FORCE_BUFFERS, MOVING_FORCE, TORQUE, base_going_up, off, pushing
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.dynamics.springs import driving
@@ -52,8 +52,11 @@ _UNIT = renamed(MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu"})
 _UNIT_INNOVATIONS, _UNIT_RESPONSES = _UNIT.sweeps[1].steps[1], _UNIT.sweeps[2].steps[0]
 
 
-def _by_recursion(springs: bool) -> Plan:
+@cache
+def forward_derivatives_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
+    """Derivatives of inverse dynamics and the inverse of the mass matrix by the articulated recursion."""
     drive, torque = driving(False, springs)
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
     return Plan(
         "forward_dynamics_derivatives",
         (
@@ -63,9 +66,16 @@ def _by_recursion(springs: bool) -> Plan:
             Buffer("force", Force.zero()),
         ),
         (
-            base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
+            *bring,
+            base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE, *external),
             tip_to_base(ELIMINATE, *drive, INNOVATIONS.reading(tau=torque), _UNIT_INNOVATIONS),
-            base_to_tip(ACCELERATIONS, _UNIT_RESPONSES, COLUMN_RATES, replace(MOVING_FORCE, writes=("force",))),
+            base_to_tip(
+                ACCELERATIONS,
+                _UNIT_RESPONSES,
+                COLUMN_RATES,
+                replace(MOVING_FORCE, writes=("force",)),
+                *(off("force", step) for step in external),
+            ),
             tip_to_base(
                 COMPOSITE,
                 COMPOSITE_RATE,
@@ -77,8 +87,11 @@ def _by_recursion(springs: bool) -> Plan:
     )
 
 
-def _by_factors(springs: bool) -> Plan:
+@cache
+def forward_derivatives_by_factors_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
+    """The same with the factors of the mass matrix, for kernels where there are few bodies."""
     drive, torque = driving(False, springs)
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
     return Plan(
         "forward_dynamics_derivatives by factors",
         (
@@ -93,11 +106,13 @@ def _by_factors(springs: bool) -> Plan:
             Buffer("bias", Force.zero()),
         ),
         (
+            *bring,
             base_to_tip(
                 RELATIVE,
                 VELOCITY,
                 replace(DRIFT, reads=("joint", "X", "drift@parent", "V", "v"), writes=("drift",)),
                 replace(MOVING_FORCE, reads=("inertia", "drift", "V"), writes=("bias",)),
+                *(off("bias", step) for step in external),
             ),
             tip_to_base(
                 COMPOSITE,
@@ -113,24 +128,11 @@ def _by_factors(springs: bool) -> Plan:
                 replace(ACCELERATION, reads=("joint", "X", "alpha@parent", "V", "v", "qdd")),
                 COLUMN_RATES,
                 MOVING_FORCE,
+                *external,
             ),
             tip_to_base(COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, *derivative_steps(springs)),
         ),
     )
-
-
-@cache
-def forward_derivatives_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
-    """Derivatives of inverse dynamics and the inverse of the mass matrix by the articulated recursion."""
-    plan = _by_recursion(springs)
-    return replace(plan, sweeps=pushed(plan.sweeps, "f", "force")) if wrenches else plan
-
-
-@cache
-def forward_derivatives_by_factors_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
-    """The same with the factors of the mass matrix, for kernels where there are few bodies."""
-    plan = _by_factors(springs)
-    return replace(plan, sweeps=pushed(plan.sweeps, "bias", "f")) if wrenches else plan
 
 
 def forward_derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:

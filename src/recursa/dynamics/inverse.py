@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 
 from recursa.dynamics.base_velocity import changes, in_forces
 from recursa.dynamics.gathering import flat
@@ -113,6 +112,19 @@ OWN_ROTOR = Step(
 )
 WRENCH = Step(link_wrench, ("offset", "wrench"), ("E@body",), "external += phi wrench")
 
+
+def pushing(*less: Step, wrenches: bool) -> tuple[tuple[Sweep, ...], tuple[Step, ...]]:
+    """What wrenches on links add to a plan: the sweep that brings them to the bodies, E, and the steps that take them
+    off what bodies need.
+    """
+    return ((each_link(WRENCH),), less) if wrenches else ((), ())
+
+
+def off(force: str, external: Step) -> Step:
+    """A step that takes wrenches off a force by another name."""
+    return replace(external, reads=(force, *external.reads[1:]), writes=(force,))
+
+
 FORCE_BUFFERS = (
     *(buffer for buffer in BUFFERS if buffer.name != "alpha"),
     Buffer("alpha", Motion.zero(), base_going_up),
@@ -151,27 +163,15 @@ def gravity_plan() -> Plan:
 @cache
 def base_wrench_plan(*, wrenches: bool = False) -> Plan:
     """What the base carries: the forces of all bodies, at the world origin."""
-    bring, external = ((each_link(WRENCH),), (EXTERNAL,)) if wrenches else ((), ())
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
     share = Step(lambda pose, f: pose.force(f), ("W", "f"), ("f0@robot",), "f(0) = sum of phi(0, k) f(k)")
     outward = base_to_tip(RELATIVE, POSE, VELOCITY, ACCELERATION, MOVING_FORCE, *external, share)
     return Plan("base_wrench", (*FORCE_BUFFERS, Buffer("f0", Force.zero())), (*bring, outward))
 
 
 def _newton_euler(name: str, outward: tuple[Step, ...], inward: tuple[Step, ...], *, wrenches: bool) -> Plan:
-    bring = (each_link(WRENCH),) if wrenches else ()
-    outward = (*outward, EXTERNAL) if wrenches else outward
-    return Plan(name, FORCE_BUFFERS, (*bring, base_to_tip(*outward), tip_to_base(*inward)))
-
-
-def pushed(sweeps: Sequence[Sweep], *forces: str, external: Step = EXTERNAL) -> tuple[Sweep, ...]:
-    """The same sweeps with wrenches on links, taken off these forces where a body's own are made."""
-
-    def less(step: Step) -> tuple[Step, ...]:
-        off = (replace(external, reads=(f, *external.reads[1:]), writes=(f,)) for f in forces if step.writes == (f,))
-        return (step, *off)
-
-    steps = (chain.from_iterable(map(less, sweep.steps)) for sweep in sweeps)
-    return (each_link(WRENCH), *(replace(one, steps=tuple(own)) for one, own in zip(sweeps, steps, strict=True)))
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
+    return Plan(name, FORCE_BUFFERS, (*bring, base_to_tip(*outward, *external), tip_to_base(*inward)))
 
 
 # ---- quantities ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from recursa.dynamics.articulated import Elimination, bias_force, filtered, smoothed
-from recursa.dynamics.inverse import pushed
+from recursa.dynamics.inverse import off, pushing
 from recursa.dynamics.springs import DRIVE, STIFFER_OWN, driving
 from recursa.model.model import Model
 from recursa.spatial.inertia import ArticulatedInertia
@@ -87,17 +87,18 @@ def forward_derivatives_pairs(model: Model, *, wrenches: bool = False, springs: 
     """The plan for a robot: it depends on where the tree branches."""
     drive, torque = driving(False, springs)
     stiff = (STIFFER_OWN,) if springs else ()
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
     sweeps = (
-        base_to_tip(*MOVING, *BIAS),
+        *bring,
+        base_to_tip(*MOVING, *BIAS, *(off("b", step) for step in external)),
         tip_to_base(OUTWARD, *drive, INNOVATIONS.reading(tau=torque)),
-        base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, COMPLIANCE, HINGE, *AT_BODIES),
+        base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, COMPLIANCE, HINGE, *AT_BODIES, *external),
         tip_to_base(*OUTWARD_SUMS, *stiff),
         from_each_inward(PAIR_DERIVATIVES),
         *inverse_walks(model),
     )
     buffers = (*BUFFERS, *FORWARD_BUFFERS, *INVERSE_BUFFERS, *DERIVATIVE_BUFFERS)
-    made = pushed(sweeps, "b", "f", external=EXTERNAL) if wrenches else sweeps
-    return Plan("forward_dynamics_derivatives by walks", buffers, made)
+    return Plan("forward_dynamics_derivatives by walks", buffers, sweeps)
 
 
 def factor_entries(model: Model, values: Values) -> Iterator[Scalar]:
