@@ -13,6 +13,8 @@ polynomials in ad, whose coefficients are functions f of t^2 and their slopes f'
     ad / (1 - exp(-ad)) = 1 + ad/2 + h ad^2 - h' (ad^2 + t^2) ad^2
 
     f = (1 - cos t)/t^2,    g = (t - sin t)/t^3,    h = (1 - (t/2) cot(t/2))/t^2
+
+Differentiating ``difference`` by the coordinates takes four times the operations for a free joint.
 """
 
 from __future__ import annotations

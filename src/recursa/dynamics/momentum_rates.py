@@ -8,6 +8,10 @@ of its body and its parent, s a column of its ``H*`` in link axes, and phi from 
     dh/dq = phi (crf(s) h + R crm(U) s)        what moves rigidly along, and what it no longer has of U
 
 About the centre of mass c, which moves with p/m: ``L_c = L - c x p``, differentiated.
+
+Differentiating plans step by step takes 1.4 to 1.6 times the operations for dh/dt and for the acceleration of the
+centre of mass, 0.9 to 1.6 times for its velocity, 0.96 to 1.2 times for dA/dt and 0.84 to 1.4 times for the rate of the
+centre's Jacobian: more for longer chains. One direction per freedom takes 3 to 13 times those of dh/dq and dh/dv.
 """
 
 from __future__ import annotations
