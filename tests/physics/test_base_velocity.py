@@ -11,7 +11,9 @@ import pytest
 import recursa as rc
 from calling import straight_in
 from numeric import close
+from recursa.evaluation.evaluator import Question
 from recursa.loading import trusted
+from recursa.quantities import quantity
 from recursa.robots import random_description
 from zoo import flyer, small_flyer
 
@@ -97,6 +99,19 @@ def test_mass_matrix_and_bias_make_the_equation_of_motion(robot: rc.Robot, form:
     close(left, tau, 1e-11)
     still = robot.bias_forces(q, np.zeros(robot.nv), base_velocity=form)
     close(still, robot.gravity_forces(q, base_velocity=form), 1e-12)
+
+
+def test_the_plan_that_runs_shows_the_axes_of_the_base() -> None:
+    evaluator = small_flyer().evaluator
+    way = evaluator.way(Question.of(quantity("forward_dynamics"), (), {"base_velocity": "world"}))
+    text = str(way.recipe.plan)
+    for step in (
+        "base <- pose_of_base(joint, q)",
+        "v' <- own_speeds(base, v)",
+        "qdd <- accelerations_outside(base, qdd, ",
+    ):
+        assert step in text
+    assert "velocity(joint, X, V@parent, v')" in text
 
 
 @pytest.mark.parametrize("form", FORMS)

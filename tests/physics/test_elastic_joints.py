@@ -11,8 +11,10 @@ from numpy.testing import assert_allclose
 
 import recursa as rc
 from questions import FORWARD, INVERSE
+from recursa.evaluation.evaluator import Question
 from recursa.loading import trusted
 from recursa.model.description import LinkRecord
+from recursa.quantities import quantity
 from recursa.spatial import SymMat3
 from zoo import elastic_arm
 
@@ -57,6 +59,19 @@ def test_springs_are_torques_in_every_answer() -> None:
     expected = bare.diagonal.rates(q, nu, tau - held)
     for one, other in zip(robot.diagonal.rates(q, nu, tau), expected, strict=True):
         assert_allclose(one, other, rtol=1e-8, atol=1e-9)
+
+
+def test_plans_that_run_show_their_springs() -> None:
+    expected = {
+        "forward_dynamics": "drive <- less_spring(joint, tau, q)",
+        "inverse_dynamics": "T <- with_spring(joint, T, q)",
+        "inverse_dynamics_derivatives": "by_q <- stiffer_rows(joint, number, by_q)",
+        "potential_energy": "potential@robot <- spring_energy(joint, q)",
+    }
+    both = elastic_arm(), rc.robots.planar(2)
+    for name, step in expected.items():
+        plans = [robot.evaluator.way(Question.of(quantity(name), (), {})).recipe.plan for robot in both]
+        assert [step in str(plan) for plan in plans] == [True, False]
 
 
 @pytest.mark.interpreted(reason="every method would compile code of its own")

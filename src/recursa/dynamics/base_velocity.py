@@ -11,9 +11,10 @@ T is the inverse motion of a transform: the pose of the base, of which "mixed" t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from functools import cache
+from typing import Literal, get_args
 
 from recursa.errors import NoSweepError, unknown_name
 from recursa.model.model import WORLD, Joint, Model
@@ -22,7 +23,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import ZERO
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, following
 
 BaseVelocity = Literal["body", "mixed", "world"]
 BASE_VELOCITIES: tuple[str, ...] = get_args(BaseVelocity)
@@ -60,14 +61,15 @@ def turn_of_base(joint: Joint, q: Numbers) -> Transform:
     return pose_of_base(joint, q).turn()
 
 
-def still(own: Motion) -> Motion:
+def still(own: Numbers) -> Motion:
     """Axes at rest: no drift."""
     return Motion.zero()
 
 
-def turning(own: Motion) -> Motion:
+def turning(own: Numbers) -> Motion:
     """``dT/dt u`` where axes turn against the base: ``(0, -w x v)``."""
-    return Motion(ZERO, own.linear.cross(own.angular))
+    angular, linear = Motion.of(own)
+    return Motion(ZERO, linear.cross(angular))
 
 
 def whole_motion(own: Motion) -> Motion:
@@ -81,7 +83,7 @@ def turn_alone(own: Motion) -> Motion:
 
 
 _POSE: dict[str, Callable[..., Transform]] = {"mixed": turn_of_base, "world": pose_of_base}
-_DRIFT: dict[str, Callable[[Motion], Motion]] = {"mixed": turning, "world": still}
+_DRIFT: dict[str, Callable[[Numbers], Motion]] = {"mixed": turning, "world": still}
 _MOVING: dict[str, Callable[[Motion], Motion]] = {"mixed": turn_alone, "world": whole_motion}
 
 
@@ -95,6 +97,26 @@ def own_forces(base: Transform, given: Numbers) -> tuple[Scalar, ...]:
     return base.inverse_force(Force.of(given)).components()
 
 
+def own_accelerations(base: Transform, given: Numbers, drift: Motion) -> tuple[Scalar, ...]:
+    """``a = T du/dt + dT/dt u``."""
+    return (base.inverse_motion(Motion.of(given)) + drift).components()
+
+
+def drifting(drift: Motion) -> tuple[Scalar, ...]:
+    """``a = dT/dt u``."""
+    return drift.components()
+
+
+def forces_outside(base: Transform, own: Numbers) -> tuple[Scalar, ...]:
+    """``tau_u = T* tau``."""
+    return base.force(Force.of(own)).components()
+
+
+def accelerations_outside(base: Transform, own: Numbers, drift: Motion) -> tuple[Scalar, ...]:
+    """``du/dt = T^-1 (a - dT/dt u)``."""
+    return base.motion(Motion.of(own) - drift).components()
+
+
 def as_given(given: Numbers) -> tuple[Scalar, ...]:
     """Joints other than the base."""
     return tuple(given)
@@ -105,26 +127,65 @@ def at_rest(v: Numbers) -> tuple[Scalar, ...]:
     return (0.0,) * len(v)
 
 
+# ---- plans -----------------------------------------------------------------------------------------------------------
+
+
+_BUFFERS = (
+    Buffer("base", IDENTITY_TRANSFORM),
+    Buffer("drift", Motion.zero()),
+    *(Buffer(name, ()) for name in ("v'", "a'", "tau'")),
+)
+_EVERYWHERE = {
+    "v": Step(as_given, ("v",), ("v'",), "v = u"),
+    "a": Step(as_given, ("a",), ("a'",), "a = du/dt"),
+    "still": Step(at_rest, ("v",), ("a'",), "a = 0"),
+    "tau": Step(as_given, ("tau",), ("tau'",), "tau"),
+}
+_AT_BASE = {
+    "v": Step(own_speeds, ("base", "v"), ("v'",), "v = T u"),
+    "a": Step(own_accelerations, ("base", "a", "drift"), ("a'",), "a = T du/dt + dT/dt u"),
+    "still": Step(drifting, ("drift",), ("a'",), "a = dT/dt u"),
+    "tau": Step(own_forces, ("base", "tau"), ("tau'",), "tau = T*^-1 tau_u"),
+}
+
+
+@cache
+def base_axes_plan(form: str, made: tuple[str, ...]) -> Plan:
+    """What a plan reads in place of inputs where the base's are in these axes: "v'" first, "a'", "tau'".
+
+    ``made`` says which; "still" makes accelerations of speeds alone.
+    """
+    first = [Step(_POSE[form], ("joint", "q"), ("base",), f"axes of base_velocity={form!r}")]
+    if "v" in made:
+        first += [_AT_BASE["v"], Step(_DRIFT[form], ("v'",), ("drift",), "dT/dt u")]
+    at_base = base_to_tip(*first, *(_AT_BASE[name] for name in made if name != "v"), only=_BASE)
+    everywhere = (base_to_tip(*(_EVERYWHERE[name] for name in made)),) if made else ()
+    return Plan("base axes", _BUFFERS, (*everywhere, at_base))
+
+
+def _in_axes(plan: Plan, form: str, made: tuple[str, ...], *outside: Step) -> Plan:
+    """A plan that reads and finds what belongs to speeds of the base in other axes."""
+    instead = {"a" if name == "still" else name: _AT_BASE[name].writes[0] for name in made}
+    own = following(plan, base_axes_plan(form, made), instead)
+    return replace(own, sweeps=(*own.sweeps, base_to_tip(*outside, only=_BASE))) if outside else own
+
+
 # ---- recipes ---------------------------------------------------------------------------------------------------------
 
-_V = (Step(as_given, ("v",), ("v'",), "v = u"), Step(own_speeds, ("base", "v"), ("v'",), "v = T u"))
-_TAU = (Step(as_given, ("tau",), ("tau'",), "tau"), Step(own_forces, ("base", "tau"), ("tau'",), "tau = T*^-1 tau_u"))
+_FORCES = Step(forces_outside, ("base", "T"), ("T",), "tau_u = T* tau")
+_ACCELERATIONS = Step(accelerations_outside, ("base", "qdd", "drift"), ("qdd",), "du/dt = T^-1 (a - dT/dt u)")
 
 
 def in_forces(recipe: Recipe, form: str, *, accelerating: bool) -> Recipe:
     """Torques ``T* tau`` of a plan that reads v and a, or neither; not accelerating, a is ``dT/dt u`` alone."""
     reads_v = "v" in recipe.plan.inputs
-    return _changed(recipe, form, (_V, _accelerations(form, accelerating)) if reads_v else (), _covector)
+    made = ("v", "a" if accelerating else "still") if reads_v else ()
+    return replace(recipe, plan=_in_axes(recipe.plan, form, made, _FORCES), cheaper=None)
 
 
 def in_accelerations(recipe: Recipe, form: str) -> Recipe:
     """Accelerations of a plan that reads v and tau: ``du/dt = T^-1 (a - dT/dt u)``."""
-
-    def outside(values: Values, entries: list[Scalar]) -> list[Scalar]:
-        own = Motion.of(entries[:_SPEEDS]) - _DRIFT[form](Motion.of(values["v'"][0]))
-        return [*values["base"][0].motion(own).components(), *entries[_SPEEDS:]]
-
-    return _changed(recipe, form, (_V, _TAU), outside)
+    return replace(recipe, plan=_in_axes(recipe.plan, form, ("v", "tau"), _ACCELERATIONS), cheaper=None)
 
 
 def in_columns(recipe: Recipe, form: str) -> Recipe:
@@ -135,7 +196,7 @@ def in_columns(recipe: Recipe, form: str) -> Recipe:
         rows = (entries[at : at + width] for at in range(0, len(entries), width))
         return [x for row in rows for x in _covector(values, row)]
 
-    return _changed(recipe, form, (), outside)
+    return _gathered_outside(recipe, form, (), outside)
 
 
 def in_columns_and_rates(recipe: Recipe, form: str) -> Recipe:
@@ -151,7 +212,7 @@ def in_columns_and_rates(recipe: Recipe, form: str) -> Recipe:
             found += _covector(values, [*turned.components(), *rate[_SPEEDS:]])
         return found
 
-    return _changed(recipe, form, (_V,), outside)
+    return _gathered_outside(recipe, form, ("v",), outside)
 
 
 def in_rows_and_columns(recipe: Recipe, form: str) -> Recipe:
@@ -166,7 +227,7 @@ def in_rows_and_columns(recipe: Recipe, form: str) -> Recipe:
             rows[k][_SPEEDS:] = [row[k] for row in rows[_SPEEDS:]]
         return [x for row in rows for x in row]
 
-    return _changed(recipe, form, (), outside)
+    return _gathered_outside(recipe, form, (), outside)
 
 
 def _covector(values: Values, entries: list[Scalar]) -> list[Scalar]:
@@ -174,58 +235,19 @@ def _covector(values: Values, entries: list[Scalar]) -> list[Scalar]:
     return [*values["base"][0].force(Force.of(entries[:_SPEEDS])).components(), *entries[_SPEEDS:]]
 
 
-def _accelerations(form: str, accelerating: bool) -> tuple[Step, Step]:
-    """The model's own accelerations: ``a = T du/dt + dT/dt u``, of which without accelerations the last is left."""
-
-    def own_accelerations(base: Transform, given: Numbers, v: Numbers) -> tuple[Scalar, ...]:
-        return (base.inverse_motion(Motion.of(given)) + _DRIFT[form](Motion.of(v))).components()
-
-    def own_drift(v: Numbers) -> tuple[Scalar, ...]:
-        return _DRIFT[form](Motion.of(v)).components()
-
-    if accelerating:
-        everywhere = Step(as_given, ("a",), ("a'",), "a = du/dt")
-        return everywhere, Step(own_accelerations, ("base", "a", "v'"), ("a'",), "a = T du/dt + dT/dt u")
-    return Step(at_rest, ("v",), ("a'",), "a = 0"), Step(own_drift, ("v'",), ("a'",), "a = dT/dt u")
-
-
 Outside = Callable[[Values, list[Scalar]], list[Scalar]]
 
 
-def _changed(recipe: Recipe, form: str, inputs: Sequence[tuple[Step, Step]], outside: Outside) -> Recipe:
-    """A recipe whose plan reads the model's own speeds and forces, and whose entries are brought outside again."""
+def _gathered_outside(recipe: Recipe, form: str, made: tuple[str, ...], outside: Outside) -> Recipe:
+    """A recipe whose plan reads the model's own speeds, and whose entries are brought outside as they are gathered."""
 
     def entries(gather: Gather) -> Gather:
-        def gathered(values: Values) -> Iterable[Scalar]:
-            return outside(values, list(gather(values)))
+        return lambda values: outside(values, list(gather(values)))
 
-        return gathered
-
-    looped: Any = recipe.looped
+    looped = recipe.looped
     if looped is not None:
         plain = looped.unit is None and looped.product is None
-        looped = (
-            replace(looped, plan=_seen(looped.plan, form, inputs), gather=entries(looped.gather)) if plain else None
-        )
-    plan = _seen(recipe.plan, form, inputs)
+        plan, gather = _in_axes(looped.plan, form, made), entries(looped.gather)
+        looped = replace(looped, plan=plan, gather=gather) if plain else None
+    plan = _in_axes(recipe.plan, form, made)
     return replace(recipe, plan=plan, gather=entries(recipe.gather), looped=looped, cheaper=None)
-
-
-def _seen(plan: Plan, form: str, inputs: Sequence[tuple[Step, Step]]) -> Plan:
-    """The plan with the base's axes known first, reading what was made with them instead of its inputs."""
-    instead = {name.removesuffix("'"): name for _, step in inputs for name in step.writes}
-    pose = Step(_POSE[form], ("joint", "q"), ("base",), f"axes of base_velocity={form!r}")
-    first = [base_to_tip(pose, only=_BASE)]
-    for everywhere, at_base in inputs:
-        first += [base_to_tip(everywhere), base_to_tip(at_base, only=_BASE)]
-    sweeps = tuple(
-        replace(
-            sweep,
-            steps=tuple(
-                replace(step, reads=tuple(instead.get(name, name) for name in step.reads)) for step in sweep.steps
-            ),
-        )
-        for sweep in plan.sweeps
-    )
-    own = (Buffer("base", IDENTITY_TRANSFORM), *(Buffer(name, ()) for name in instead.values()))
-    return replace(plan, buffers=(*plan.buffers, *own), sweeps=(*first, *sweeps))

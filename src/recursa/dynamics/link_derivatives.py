@@ -7,9 +7,9 @@ In link axes, with c, s', s'' and ``twice = s' + crm(V) s`` of a joint inward (`
 In other frames the axes do not turn along with the link: vectors change by ``(c angular) x`` themselves besides, in the
 mixed frame, or by ``crm(c)`` themselves, at the origin of the world.
 
-Differentiating the plan of the velocity, one direction per freedom, takes 1.4 times the operations for an arm, 2.7 times
-for a free flyer of 14 bodies and 6.7 times for a chain of 40; that of the acceleration takes as many for an arm and twice
-as many for the flyer.
+Differentiating the plan of the velocity, one direction per freedom, takes 1.4 times the operations for an arm, 2.7
+times for a free flyer of 14 bodies and 6.7 times for a chain of 40; that of the acceleration takes as many for an arm
+and twice as many for the flyer.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from recursa.sweeps.checking import PlanError, check
 from recursa.sweeps.engine import Values, run
-from recursa.sweeps.fusing import fuse, renamed
+from recursa.sweeps.fusing import following, fuse, renamed
 from recursa.sweeps.inputs import Given
 from recursa.sweeps.plan import (
     Buffer,
@@ -30,6 +30,7 @@ __all__ = [
     "check",
     "each_link",
     "each_two_apart",
+    "following",
     "from_each_inward",
     "fuse",
     "renamed",

@@ -81,6 +81,23 @@ def renamed(plan: Plan, names: Mapping[str, str], name: str | None = None) -> Pl
     return Plan(plan.name if name is None else name, buffers, sweeps, plan.target)
 
 
+def following(plan: Plan, first: Plan, instead: Mapping[str, str]) -> Plan:
+    """A plan that does another one first, and reads buffers of that in place of inputs.
+
+    >>> from recursa.dynamics.configuration import COORDINATE_RATES_PLAN
+    >>> from recursa.sweeps import Buffer, Step, base_to_tip
+    >>> twice = Step(lambda v: tuple(2.0 * x for x in v), ("v",), ("w",), "w = 2 v")
+    >>> print(following(COORDINATE_RATES_PLAN, Plan("twice", (Buffer("w", ()),), (base_to_tip(twice),)), {"v": "w"}))
+    plan coordinate_rates
+      base to tip:
+          w <- <lambda>(v)    w = 2 v
+      base to tip:
+          qdot <- coordinate_rates(joint, q, w)    dq/dt
+    """
+    sweeps = (replace(sweep, steps=tuple(step.reading(**instead) for step in sweep.steps)) for sweep in plan.sweeps)
+    return replace(plan, buffers=(*plan.buffers, *first.buffers), sweeps=(*first.sweeps, *sweeps))
+
+
 class _Same(NamedTuple):
     """What makes two steps the same."""
 
