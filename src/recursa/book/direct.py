@@ -16,6 +16,7 @@ from recursa.book.on_axes import BUFFERS, IN_BASE
 from recursa.book.six_vectors import CoState, InBase, LinkState, base_state, costate, in_base, state
 from recursa.dynamics.gathering import Entries
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.losses import DAMPED_ROWS
 from recursa.dynamics.springs import STIFFER_ROWS
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
@@ -85,7 +86,7 @@ _STILL = LinkState(ZERO, ZERO, ZERO, ZERO)
 
 
 @cache
-def direct_plan(*, springs: bool = False) -> Plan:
+def direct_plan(*, losses: bool = False, springs: bool = False) -> Plan:
     """The closed form (7.3.2)-(7.3.4)."""
     return Plan(
         "linearize, direct",
@@ -120,6 +121,7 @@ def direct_plan(*, springs: bool = False) -> Plan:
                     "U, E, Udot, L, F, eta    (6.3.3), (6.3.4), (C.15)",
                 ),
                 Step(entries, ("path", "R", "UL", "f^"), ("by_q", "by_v", "by_a"), "D, V, P    (7.3.2)-(7.3.4)"),
+                *((DAMPED_ROWS,) if losses else ()),
                 *((STIFFER_ROWS,) if springs else ()),
             ),
         ),

@@ -24,6 +24,7 @@ from recursa.dynamics.derivatives import CARRIED_FORCE
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.losses import DAMPED_ROWS
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.dynamics.springs import STIFFER_ROWS
 from recursa.errors import NoSweepError
@@ -193,7 +194,7 @@ def linearized_rows(
 
 
 @cache
-def algorithm_7_1(*, springs: bool = False) -> Plan:
+def algorithm_7_1(*, losses: bool = False, springs: bool = False) -> Plan:
     """Algorithm 7.1 of the book."""
     return Plan(
         "linearize, Algorithm 7.1",
@@ -234,6 +235,7 @@ def algorithm_7_1(*, springs: bool = False) -> Plan:
                     ("by_q", "by_v", "by_a", "F@parent"),
                     "D, V, P    (7.3.18l-n), (7.3.19)",
                 ),
+                *((DAMPED_ROWS,) if losses else ()),
                 *((STIFFER_ROWS,) if springs else ()),
             ),
         ),

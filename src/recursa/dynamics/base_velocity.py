@@ -150,7 +150,7 @@ _AT_BASE = {
 
 
 @cache
-def base_axes_plan(form: str, made: tuple[str, ...]) -> Plan:
+def _base_axes_plan(form: str, made: tuple[str, ...]) -> Plan:
     """What a plan reads in place of inputs where the base's are in these axes: "v'" first, "a'", "tau'".
 
     ``made`` says which; "still" makes accelerations of speeds alone.
@@ -166,7 +166,7 @@ def base_axes_plan(form: str, made: tuple[str, ...]) -> Plan:
 def _in_axes(plan: Plan, form: str, made: tuple[str, ...], *outside: Step) -> Plan:
     """A plan that reads and finds what belongs to speeds of the base in other axes."""
     instead = {"a" if name == "still" else name: _AT_BASE[name].writes[0] for name in made}
-    own = following(plan, base_axes_plan(form, made), instead)
+    own = following(plan, _base_axes_plan(form, made), instead)
     return replace(own, sweeps=(*own.sweeps, base_to_tip(*outside, only=_BASE))) if outside else own
 
 

@@ -29,6 +29,7 @@ from typing import NamedTuple
 from recursa.dynamics.gathering import Entries, Entry, joint_matrix
 from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, MOVING_FORCE, pushing
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.losses import DAMPED_ROWS
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.dynamics.springs import STIFFER_ROWS
 from recursa.model.model import Joint, Model
@@ -197,9 +198,9 @@ DERIVATIVE_ROWS = Step(
 )
 
 
-def derivative_steps(springs: bool) -> tuple[Step, ...]:
-    """Rows of the derivatives, k of springs among them."""
-    return (DERIVATIVE_ROWS, STIFFER_ROWS) if springs else (DERIVATIVE_ROWS,)
+def derivative_steps(*, losses: bool = False, springs: bool = False) -> tuple[Step, ...]:
+    """Rows of the derivatives, damping and k of springs among them."""
+    return (DERIVATIVE_ROWS, *((DAMPED_ROWS,) if losses else ()), *((STIFFER_ROWS,) if springs else ()))
 
 
 MATRICES = (
@@ -215,13 +216,14 @@ MATRICES = (
 
 
 @cache
-def inverse_derivatives_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
+def inverse_derivatives_plan(*, wrenches: bool = False, losses: bool = False, springs: bool = False) -> Plan:
     """The three matrices; wrenches keep their components in the axes of their links, and so turn with these."""
+    rows = derivative_steps(losses=losses, springs=springs)
     bring, external = pushing(EXTERNAL, wrenches=wrenches)
     sweeps = (
         *bring,
         base_to_tip(RELATIVE, VELOCITY, ACCELERATION, COLUMN_RATES, MOVING_FORCE, *external),
-        tip_to_base(COMPOSITE, COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, *derivative_steps(springs)),
+        tip_to_base(COMPOSITE, COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, *rows),
     )
     buffers = (*FORCE_BUFFERS, *MATRICES)
     return Plan("inverse_dynamics_derivatives", buffers, sweeps)

@@ -46,7 +46,7 @@ from recursa.dynamics.springs import driving
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, renamed, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse, renamed, tip_to_base
 
 _UNIT = renamed(MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu"})
 _UNIT_INNOVATIONS, _UNIT_RESPONSES = _UNIT.sweeps[1].steps[1], _UNIT.sweeps[2].steps[0]
@@ -81,7 +81,7 @@ def forward_derivatives_plan(*, wrenches: bool = False, springs: bool = False) -
                 COMPOSITE_RATE,
                 COMPOSITE_MOMENTUM,
                 replace(CARRIED_FORCE, reads=("X", "force"), writes=("force@parent",)),
-                *(step.reading(f="force") for step in derivative_steps(springs)),
+                *(step.reading(f="force") for step in derivative_steps(springs=springs)),
             ),
         ),
     )
@@ -130,7 +130,7 @@ def forward_derivatives_by_factors_plan(*, wrenches: bool = False, springs: bool
                 MOVING_FORCE,
                 *external,
             ),
-            tip_to_base(COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, *derivative_steps(springs)),
+            tip_to_base(COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, *derivative_steps(springs=springs)),
         ),
     )
 
@@ -179,21 +179,15 @@ MOVING_COORDINATES = Plan("moving coordinates", (Buffer("ad", ()),), (base_to_ti
 @cache
 def state_space_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """All of A and B."""
-    return _with_moving(forward_derivatives_plan(wrenches=wrenches, springs=springs), "state_space")
+    derivatives = forward_derivatives_plan(wrenches=wrenches, springs=springs)
+    return fuse(derivatives, MOVING_COORDINATES, name="state_space")
 
 
 @cache
 def state_space_by_factors_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """The same with the factors of the mass matrix."""
-    plan = forward_derivatives_by_factors_plan(wrenches=wrenches, springs=springs)
-    return _with_moving(plan, "state_space by factors")
-
-
-def _with_moving(plan: Plan, name: str) -> Plan:
-    at = next(k for k, sweep in enumerate(plan.sweeps) if RELATIVE in sweep.steps)
-    sweeps = [*plan.sweeps]
-    sweeps[at] = base_to_tip(*sweeps[at].steps, _MOVING)
-    return replace(plan, name=name, buffers=(*plan.buffers, Buffer("ad", ())), sweeps=tuple(sweeps))
+    derivatives = forward_derivatives_by_factors_plan(wrenches=wrenches, springs=springs)
+    return fuse(derivatives, MOVING_COORDINATES, name="state_space by factors")
 
 
 def moving_entries(model: Model, values: Values) -> Iterator[Scalar]:

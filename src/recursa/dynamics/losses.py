@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Literal
 
+from recursa.dynamics.gathering import Entries
 from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.errors import unknown_name
 from recursa.model.description import Friction
@@ -84,6 +85,23 @@ def less_losses(losses: Losses, speeds: str = "v", torque: str = "tau") -> Step:
         return tuple(t - x for t, x in zip(torque, lost(joint, v), strict=True))
 
     return Step(less_losses, ("joint", torque, speeds), ("T",), f"T = {torque} - {words.replace(' + ', ' - ')}")
+
+
+def damped_rows(joint: Joint, number: int, by_v: Entries) -> Entries:
+    """Damping on the diagonal of the derivatives by v."""
+    return (*by_v, *((((number, i), (number, i)), d) for i, d in enumerate(joint.damping)))
+
+
+def damped_own(joint: Joint, own: Any) -> Any:
+    """Damping in the block of the derivatives by v that pairs a joint with itself."""
+    rows = (
+        (*row[:i], row[i] + d, *row[i + 1 :]) for i, (row, d) in enumerate(zip(own.by_v, joint.damping, strict=True))
+    )
+    return own._replace(by_v=tuple(rows))
+
+
+DAMPED_ROWS = Step(damped_rows, ("joint", "number", "by_v"), ("by_v",), "d T/d v += d")
+DAMPED_OWN = Step(damped_own, ("joint", "own"), ("own",), "d T/d v += d")
 
 
 @cache

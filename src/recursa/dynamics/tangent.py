@@ -18,8 +18,6 @@ from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Plan, Step, Values
 
-DIRECTION = ("joint:dq", "joint:dv", "joint:da")
-
 
 def moved_coordinates(joint: Joint, q: Sequence[Scalar], dq: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """What a small motion dq of a joint makes of its coordinates, among which there may be quaternions."""

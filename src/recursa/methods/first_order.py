@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +12,6 @@ from recursa.book import linearized
 from recursa.book.direct import direct_plan
 from recursa.constraints.quantities import constrained
 from recursa.dynamics import derivatives, forward_derivatives, tangent
-from recursa.dynamics.gathering import damping_coefficients
 from recursa.dynamics.joint_space import FORCES
 from recursa.dynamics.sparsity import packed as packed_recipe
 from recursa.errors import known_method
@@ -23,12 +21,9 @@ from recursa.kernels.products import Product
 from recursa.methods.constrained import derivatives_recipe
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE, inverse_pivots
-from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject, refusals
-from recursa.quantities.quantity import Gather
-from recursa.spatial.scalars import Scalar
-from recursa.sweeps import Plan, Values
+from recursa.sweeps import Plan
 from recursa.sweeps.batching import Array
 from recursa.walks.derivatives import derivative_entries as pair_entries
 from recursa.walks.derivatives import inverse_derivatives_pairs
@@ -44,45 +39,39 @@ def _acting(of: Subject, given: Names) -> dict[str, bool]:
 
 
 def _inverse_derivatives(of: Subject, given: Names, *, packed: bool = False) -> Recipe:
-    model, acting = of.model, _acting(of, given)
-    recipe = Recipe(
+    recipe = _spatial(of, given, losses=False)
+    return packed_recipe(recipe, "inverse_dynamics_derivatives", of.model) if packed else recipe
+
+
+def _linearize(of: Subject, given: Names, *, method: str = "spatial", losses: bool = False) -> Recipe:
+    """Stiffness, damping and mass; with ``losses`` the damping of the joints, too."""
+    known_method("linearization", method, tuple(LINEARIZATIONS))
+    return LINEARIZATIONS[method](of, given, losses=losses)
+
+
+def _spatial(of: Subject, given: Names, *, losses: bool) -> Recipe:
+    model, acting = of.model, {**_acting(of, given), "losses": losses}
+    return Recipe(
         derivatives.inverse_derivatives_plan(**acting),
         partial(derivatives.derivative_entries, model),
         (3, model.nv, model.nv),
         MayMove.INERTIAS,
         looped=Looped(inverse_derivatives_pairs(**acting), partial(pair_entries, model)),
     )
-    return packed_recipe(recipe, "inverse_dynamics_derivatives", model) if packed else recipe
 
 
-def _linearize(of: Subject, given: Names, *, method: str = "spatial", losses: bool = False) -> Recipe:
-    """Stiffness, damping and mass; with ``losses`` the damping of the joints, too."""
-    known_method("linearization", method, tuple(LINEARIZATIONS))
-    recipe = LINEARIZATIONS[method](of, given)
-    if not losses:
-        return recipe
-    return replace(recipe, gather=partial(_with_damping, of.model, recipe.gather), looped=None)
-
-
-def _of_the_book(make: Callable[..., Plan], what: str, of: Subject, given: Names) -> Recipe:
+def _of_the_book(make: Callable[..., Plan], what: str, of: Subject, given: Names, *, losses: bool) -> Recipe:
     model = of.model
     linearized.require_suited(model, what)
     gather = partial(derivatives.derivative_entries, model)
-    return Recipe(make(springs=model.has_springs), gather, (3, model.nv, model.nv), on_axes=True)
+    return Recipe(make(losses=losses, springs=model.has_springs), gather, (3, model.nv, model.nv), on_axes=True)
 
 
 LINEARIZATIONS: dict[str, Callable[..., Recipe]] = {
-    "spatial": _inverse_derivatives,
+    "spatial": _spatial,
     "balafoutis-patel": partial(_of_the_book, linearized.algorithm_7_1, "Algorithm 7.1"),
     "direct": partial(_of_the_book, direct_plan, "(7.3.2)-(7.3.4)"),
 }
-
-
-def _with_damping(model: Model, gather: Gather, values: Values) -> list[Scalar]:
-    entries = list(gather(values))
-    for k, damping in enumerate(damping_coefficients(model)):
-        entries[model.nv**2 + k * (model.nv + 1)] += damping  # on the diagonal of the second matrix
-    return entries
 
 
 def _along(of: Subject, given: Names) -> Recipe:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from recursa.dynamics.derivatives import ColumnRates, Reach, inertia_rate, rates_of, reach_of
 from recursa.dynamics.gathering import Block, inward_entries, joint_matrix, own_entries
 from recursa.dynamics.inverse import moving_force, pushing
+from recursa.dynamics.losses import DAMPED_OWN
 from recursa.dynamics.springs import STIFFER_OWN
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
@@ -123,13 +124,13 @@ DERIVATIVE_BUFFERS = (
 
 
 @cache
-def inverse_derivatives_pairs(*, wrenches: bool = False, springs: bool = False) -> Plan:
+def inverse_derivatives_pairs(*, wrenches: bool = False, losses: bool = False, springs: bool = False) -> Plan:
     """The three matrices; root axes are those of one instant, wrenches turn with their links."""
     bring, external = pushing(EXTERNAL, wrenches=wrenches)
     sweeps = (
         *bring,
         base_to_tip(*ACCELERATING, *AT_BODIES, *external),
-        tip_to_base(*OUTWARD_SUMS, *((STIFFER_OWN,) if springs else ())),
+        tip_to_base(*OUTWARD_SUMS, *((DAMPED_OWN,) if losses else ()), *((STIFFER_OWN,) if springs else ())),
         from_each_inward(PAIR_DERIVATIVES),
     )
     return Plan("inverse_dynamics_derivatives by walks", (*BUFFERS, *DERIVATIVE_BUFFERS), sweeps)
