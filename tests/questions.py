@@ -20,7 +20,7 @@ import numpy as np
 import recursa as rc
 from numeric import FRAMES
 from recursa.diagonal.unnormalized import Unnormalized
-from recursa.evaluation.evaluator import Question as Asked
+from recursa.evaluation.resolved import Question as Asked
 from recursa.integrators import names
 from recursa.kernels.dispatch import Switch
 from recursa.quantities import Quantity
@@ -219,7 +219,7 @@ def interpreted(ask: Callable[..., Any], *state: Any) -> Any:
 def kernel_used(robot: rc.Robot, quantity: Quantity, *given: str, **options: Any) -> Any:
     """The kernel in double precision that has answered a question; None where it was too long for one."""
     question = Asked.of(quantity, given, options)
-    made = robot.evaluator.way(question).kernels._kernels
+    made = robot.evaluator.resolve(question).kernels._kernels
     double = [kernel for (key, _, single, _), (_, kernel) in made.items() if key == question and not single]
     assert len(double) == 1
     return double[0]

@@ -349,7 +349,7 @@ def _carry_out(
     robot.evaluator.require_hinges({"q": run.q} | extra)
     store = robot.evaluator.store_for(extra, MayMove.INERTIAS)
     dtype = run.q.dtype
-    if not robot.evaluator.subject.tied and store.compiles(Batch({}, (run.rows,), dtype)):
+    if not robot.evaluator.subject.tied and store.compiles(dtype):
         stages = stages_of(scheme)
         make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra), closed, pushes, stages)
         key = losses, bool(extra), None if closed is None else closed.key(), pushes and (pushes.size, pushes.turned)

@@ -305,19 +305,20 @@ class Kernel:
     def _workspace(self, width: int) -> Workspace:
         return self._program.workspace(Shape(width, self.single))
 
-    def entry(
-        self, shape: tuple[int, ...], inputs: Sequence[Any], *, judged: bool = True, one: bool = False
-    ) -> Callable[..., Any] | None:
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The numbers of lanes for which there is machine code already."""
+        return tuple(self._compiled)
+
+    def entry(self, shape: tuple[int, ...], inputs: Sequence[Any], *, judged: bool = True) -> Callable[..., Any] | None:
         """A native function of arguments that returns an array of ``shape``; None if the extension was not built.
 
         ``inputs`` say how the arguments are read: :mod:`recursa.kernels.entry_inputs`. Single states and batches are
-        taken where code for them was compiled already, ``one`` state in any case. ``judged``: a batch with a result
-        that is not finite is declined, as a single state always is.
+        taken where code for them was compiled already. ``judged``: a batch with a result that is not finite is
+        declined, as a single state always is.
         """
         if Entry is None or self.single or len(inputs) > MAX_INPUTS or len(shape) > 3:
             return None
-        if one:
-            self._native(1)
         owners, codes = zip(*(self._way_in(width) for width in (1, simd_shape(False).width)), strict=True)
         return Entry(tuple(inputs), shape, owners, *codes, judged)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.lacking import Lacking
 from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError, unknown_name
+from recursa.evaluation.resolved import ResolvedQuantity
 from recursa.kernels.c_source import CText
-from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.function import Spelled
 from recursa.kernels.kernel import FORMS, Kernel
 from recursa.model.model import Model
@@ -28,6 +28,7 @@ from recursa.operators.simplify import simplify
 from recursa.operators.singular import has_inverses, require_inverses
 from recursa.operators.values import Lowered, input_name, operand_of
 from recursa.operators.vocabulary import Spaces
+from recursa.quantities.quantity import Recipe
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array, as_array
 from recursa.sweeps.plan import Plan
@@ -47,18 +48,29 @@ class CompiledExpression:
         self.model = model
         self._operand = operand_of(expression)
         self._lowered: Lowered = lower(self.simplified, model, self._operand)
+        plan = self._lowered.plan
         own = () if self._operand is None else (self._operand,)
         self._vectors = {input_name(x): x for x in (*free_vectors(expression), *own)}  # used or simplified away
         self.frame_free = frame_free(self.simplified)
         alone = MayMove.INERTIAS if mass_alone(expression) else MayMove.FRAMES
-        self._store = KernelStore(model, alone if self.frame_free else MayMove.NOTHING, form)
         space = self._lowered.space
         self._shape = () if space == ONE else (space.size,)
-        self._needs_v = "v" in self.plan.inputs
+        self._needs_v = "v" in plan.inputs
+        sizes = {"q": model.nq} | ({"v": model.nv} if self._needs_v else {})
+        sizes |= {name: vector.space.size for name, vector in self._vectors.items()}
+        sizes |= {name: len(values) for name, values in self._lowered.constants.items()}
+        self._resolved = ResolvedQuantity(
+            plan.name,
+            Recipe(plan, self._lowered.entries, self._shape),
+            KernelStore(model, alone if self.frame_free else MayMove.NOTHING, form),
+            sizes,
+            labels={name: vector.name for name, vector in self._vectors.items()},
+            judged=True,
+        )
         self._constants = tuple(np.array(x, dtype=np.float64) for x in self._lowered.constants.values())
         self._may_be_singular = has_inverses(self.simplified)
-        self._entry: Callable[..., Any] | None = None
-        self._served: set[bool] = set()  # whether the entry takes single states (True), batches (False)
+        self._entry: Any = None  # the one of single states and batches, as far as there have been such calls
+        self._served: set[bool] = set()
 
     @property
     def plan(self) -> Plan:
@@ -77,7 +89,7 @@ class CompiledExpression:
     @property
     def kernel_model(self) -> Model:
         """The robot that the code is made of: with link frames moved onto joint axes where that cannot be noticed."""
-        return self._store.compiled_model
+        return self._resolved.kernels.compiled_model
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -100,24 +112,13 @@ class CompiledExpression:
                 return result
         arguments = self._arguments(q, v, vectors)
         self._lacking.require(self.plan)
-        labels = {name: vector.name for name, vector in self._vectors.items()}
-        result = evaluate(
-            self._store,
-            self.plan,
-            arguments,
-            self._lowered.entries,
-            self._shape,
-            key=self.plan.name,
-            out=out,
-            threads=threads,
-            labels=labels,
-        )
+        result = self._resolved.answer(arguments, out, threads)
         if self._may_be_singular:
             require_inverses(self.simplified, self.model, result, arguments)
         single = result.ndim == len(self._shape)
         if single not in self._served:
             self._served.add(single)
-            self._entry = self._store.entry(self.plan.name, tuple(arguments), self._shape)
+            self._entry = self._resolved.entry()
         return result
 
     def matrix(
@@ -165,11 +166,7 @@ class CompiledExpression:
 
     @property
     def _kernel(self) -> Kernel:
-        sizes = {"q": self.model.nq, "v": self.model.nv}
-        sizes = {name: sizes[name] for name in ("q", "v") if name == "q" or self._needs_v}
-        sizes |= {name: vector.space.size for name, vector in self._vectors.items()}
-        sizes |= {name: len(values) for name, values in self._lowered.constants.items()}
-        kernel = self._store.kernel(self.plan, self.plan.name, sizes, self._lowered.entries)
+        kernel = self._resolved.kernel()
         if kernel is None:
             raise UntraceableError(f"{self.expression} has no compiled form here; it runs on NumPy columns")
         return kernel
