@@ -60,7 +60,7 @@ static PyObject *new_result(const Entry *self, const Batch *batch)
     npy_intp dims[NPY_MAXDIMS];
     memcpy(dims, batch->dims, (size_t)batch->ndim * sizeof *dims);
     memcpy(dims + batch->ndim, self->dims, (size_t)self->ndim * sizeof *dims);
-    return PyArray_SimpleNew(batch->ndim + self->ndim, dims, NPY_DOUBLE);
+    return new_array(batch->ndim + self->ndim, dims, NPY_DOUBLE);
 }
 
 static int can_take(const Entry *self, const Batch *batch, PyArrayObject *array)

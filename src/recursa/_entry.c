@@ -156,7 +156,7 @@ static PyObject *new_result(Entry *self)
     for (int i = 0; i < 2; i++)
         if (self->kept[i] != NULL && is_free(self, self->kept[i]))
             return Py_NewRef(self->kept[i]);
-    PyObject *made = PyArray_SimpleNew(self->ndim, self->dims, NPY_DOUBLE);
+    PyObject *made = new_array(self->ndim, self->dims, NPY_DOUBLE);
     if (made != NULL && self->count <= MAX_KEPT) {
         PyObject *oldest = self->kept[1];
         self->kept[1] = self->kept[0];

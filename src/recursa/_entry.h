@@ -4,6 +4,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_22_API_VERSION /* handlers of memory */
 #define PY_ARRAY_UNIQUE_SYMBOL recursa_entry_array_api
 #include <Python.h>
 #include <numpy/arrayobject.h>
@@ -145,6 +146,12 @@ PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count,
 
 /* The same for a batch: arrays with leading axes, which all have the same. */
 PyObject *batch_answer(Entry *entry, PyObject *const *args, Py_ssize_t count, PyObject *given);
+
+/* An array of any numbers; the memory of a large one is kept when it is freed, for the next. */
+PyObject *new_array(int ndim, const npy_intp *dims, int type);
+PyObject *empty_array(PyObject *module, PyObject *args);
+PyObject *kept_bytes(PyObject *module, PyObject *none);
+int memory_prepare(void);
 
 /* Kernels as foreign functions of XLA, as a capsule. */
 PyObject *xla_handler(PyObject *module, PyObject *token);

@@ -22,6 +22,7 @@ from recursa.errors import DivergenceError, ShapeError, StateError, TooLargeErro
 from recursa.evaluation.hints import motion, warn_of_conventions
 from recursa.integrators import Scheme, named, stages_of
 from recursa.integrators.table import RolloutIntegrator
+from recursa.kernels.dispatch import result_array
 from recursa.kernels.kernel import Program, program
 from recursa.kernels.rollout_emit import Motions
 from recursa.kernels.rollout_kernel import RolloutRun
@@ -32,7 +33,7 @@ from recursa.robot import Robot
 from recursa.rollout_steps import flat, stepped
 from recursa.runs.rollouts import Rollout, saved_times
 from recursa.sweeps import Plan
-from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare, result_array
+from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare
 
 if TYPE_CHECKING:
     from recursa.control.closing import Closed

@@ -19,9 +19,14 @@ from recursa.kernels.rollout_kernel import RolloutKernel
 from recursa.kernels.switch import Switch as Switch
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.sweeps.batching import Array, Batch, check_threads, interpret, prepare, result_array
+from recursa.sweeps.batching import Array, Batch, check_threads, checked_out, interpret, prepare
 from recursa.sweeps.plan import Plan
 from recursa.waits import spoken
+
+try:
+    from recursa._entry import empty
+except ImportError:  # the optional extension was not built
+    empty = np.empty
 
 _COMPILED_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -185,6 +190,12 @@ _said: list[bool] = []
 def _shares(out: Array, batch: Batch) -> bool:
     """Whether writing a result may change an argument that is still to be read."""
     return any(np.may_share_memory(out, rows) for rows in batch.rows.values())
+
+
+def result_array(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
+    """The array that takes the result: the caller's, checked, or a new one, in memory that is kept for others."""
+    wanted = batch.shape + shape
+    return empty(wanted, batch.dtype) if out is None else checked_out(out, wanted, batch.dtype)
 
 
 def evaluate(
