@@ -1,9 +1,10 @@
-"""Every spelling of every method of a robot, beside its kernel: ``python benchmarks/spellings.py [ROBOT] [METHOD ...]``.
+"""Every spelling of every method of a robot beside its kernel: ``python benchmarks/spellings.py [ROBOT] [METHOD ...]``.
 
-A spelling is a way to write the same call: by keyword, with lists, in single precision, with ``threads=1``, a batch whose
-arguments broadcast. The table has microseconds per call for one state and for a batch of 64, and how much more that is
-than the machine code takes by itself (in double or in single precision); a star marks what is over the limits, 5 us more
-for one state and 20 us for a batch. ``--over`` prints the marked rows alone.
+A spelling is a way to write the same call: with lists, in single precision, with ``threads=1``, a batch whose arguments
+broadcast. The table has microseconds per call for one state and for a batch of 64, and how much more that is than the
+machine code takes by itself (in double or in single precision); a star marks what is over the limits, 5 us more for one
+state and 20 us for a batch. ``--over`` prints the marked rows alone. Answers that are made of others have no machine
+code of their own; their rows have times only.
 """
 
 from __future__ import annotations
@@ -20,12 +21,11 @@ import recursa as rc
 from recursa.errors import RecursaError
 from recursa.evaluation.answering import methods_of
 from recursa.evaluation.resolved import Question, ResolvedQuantity
-from recursa.quantities import Quantity
+from recursa.quantities import Quantity, quantities, quantity
 
 ROWS, TURNS, SLICE = 64, 5, 4e-4
 LIMITS = {"single": 5e-6, "batch": 20e-6}
 Call = Callable[[], object]
-SEVERAL = ("factorization", "forward_dynamics(links=True)", "singular_directions", "actuator_torques", "linearize")
 
 
 def seconds(call: Call) -> float:
@@ -70,22 +70,21 @@ def kernel_seconds(robot: rc.Robot, quantity: Quantity, options: dict[str, Any],
         return np.nan
     own = arguments(robot, quantity, (rows,))
     dtype = np.float32 if single else np.float64
-    given = {quantity.reads.get(name, name): np.ascontiguousarray(x.reshape(rows, -1), dtype) for name, x in own.items()}
+    given = {
+        quantity.reads.get(name, name): np.ascontiguousarray(x.reshape(rows, -1), dtype) for name, x in own.items()
+    }
     out = np.empty((rows, int(np.prod(asked.recipe.shape))), dtype)
     if out.size == 0:
         return np.nan
-    repeated = {name: np.tile(x, (50, 1)) for name, x in given.items()}
-    whole = np.empty((50 * rows, out.shape[1]), dtype)
-    if rows == 1:  # one state at a time takes other code than fifty
+    many = 64 * rows
+    repeated = {name: np.tile(x, (64, 1)) for name, x in given.items()}
+    whole = np.empty((many, out.shape[1]), dtype)
+    if rows == 1:  # one state at a time takes other code than a batch
         kernel(given, out)
-        native = kernel._native(1)
-        extra = [x.ctypes.data for x in kernel._workspace(1)]
-        places = [x.ctypes.data for x in (*given.values(), out)]
-        return seconds(lambda: native.function(1, *places, *extra)) - CALL_OF_CTYPES
-    return seconds(lambda: kernel(repeated, whole)) / 50
-
-
-CALL_OF_CTYPES = 1.0e-6  # about what a call by ctypes takes
+        native, _, extra = kernel.way_in(1)
+        places = [x.ctypes.data for x in (*(repeated[name] for name in kernel.inputs), whole)]
+        return seconds(lambda: native.function(many, *places, *(x.ctypes.data for x in extra))) / many
+    return seconds(lambda: kernel(repeated, whole)) / 64
 
 
 def spellings(
@@ -93,8 +92,7 @@ def spellings(
 ) -> Iterator[tuple[str, Call, bool]]:
     """The same call in several ways, and whether it is in single precision."""
     parameters = inspect.signature(method).parameters
-    shape = np.shape(method(**arrays, **options))
-    dtype = np.result_type(method(**arrays, **options))
+    result = method(**arrays, **options)
     half = {name: x.astype(np.float32) for name, x in arrays.items()}
     lists = {name: x.tolist() for name, x in arrays.items()}
     yield "arrays", lambda: method(**arrays, **options), False
@@ -106,8 +104,8 @@ def spellings(
     if "threads" in parameters:
         yield "threads=1", lambda: method(**arrays, **options, threads=1), False
         yield "threads=2", lambda: method(**arrays, **options, threads=2), False
-    if "out" in parameters:
-        out = np.empty(shape, dtype)
+    if "out" in parameters and isinstance(result, np.ndarray):
+        out = np.empty_like(result)
         yield "out=", lambda: method(**arrays, **options, out=out), False
         yield "out=, threads=1", lambda: method(**arrays, **options, out=out, threads=1), False
     if rows:
@@ -127,13 +125,19 @@ def questions(robot: rc.Robot) -> Iterator[tuple[str, Quantity, Callable[..., ob
     """Methods with what they need beside arrays."""
     tip, joint = robot.link_names[-1], robot.joint_names[0]
     known = {"link": tip, "other": robot.link_names[1], "prescribed": (joint,), "links": (tip,)}
-    for quantity, method in (*methods_of(robot).items(), *methods_of(robot.diagonal).items()):
+    methods = {one: getattr(robot, one.name) for one in quantities() if callable(getattr(robot, one.name, None))}
+    methods |= methods_of(robot) | methods_of(robot.diagonal)
+    yield (
+        "forward_dynamics, links=True",
+        quantity("forward_dynamics_with_links"),
+        robot.forward_dynamics,
+        {"links": True},
+    )
+    for record, method in methods.items():
         parameters = inspect.signature(method).parameters.values()
-        needed = [x.name for x in parameters if x.default is x.empty and x.name not in quantity.inputs]
-        if set(needed) <= known.keys() and set(quantity.inputs) <= {x.name for x in parameters}:
-            yield quantity.name, quantity, method, {name: known[name] for name in needed}
-    q, v = "q", "v"
-    del q, v
+        needed = [x.name for x in parameters if x.default is x.empty and x.name not in record.inputs]
+        if set(needed) <= known.keys() and set(record.inputs) <= {x.name for x in parameters}:
+            yield record.name, record, method, {name: known[name] for name in needed}
 
 
 def main() -> None:
@@ -144,17 +148,18 @@ def main() -> None:
     words.add_argument("--over", action="store_true", help="print only the spellings that are over the limits")
     chosen = words.parse_args()
     robot = getattr(rc.robots, chosen.robot)()
-    print(f"| {robot.name} | spelling | one state, us | more than the kernel | {ROWS} states, us | more |\n|---|---|---|---|---|---|")
+    print(f"| {robot.name} | spelling | one state, us | more than the kernel | {ROWS} states, us | more |")
+    print("|---|---|---|---|---|---|")
     worst: dict[str, list[float]] = {}
-    for name, quantity, method, options in questions(robot):
+    for name, record, method, options in questions(robot):
         if chosen.methods and name not in chosen.methods:
             continue
         found: dict[str, dict[str, tuple[float, float]]] = {}
         try:
             for kind, rows in (("single", ()), ("batch", (ROWS,))):
-                arrays = arguments(robot, quantity, rows)
+                arrays = arguments(robot, record, rows)
                 count = int(np.prod(rows, dtype=int))
-                alone = {half: kernel_seconds(robot, quantity, options, count, half) for half in (False, True)}
+                alone = {half: kernel_seconds(robot, record, options, count, half) for half in (False, True)}
                 for label, call, half in spellings(method, arrays, options, rows):
                     each = alone[half] if label != "a batch of one" else alone[half] / ROWS
                     time = seconds(call)
@@ -169,7 +174,10 @@ def main() -> None:
                 star = "*" if more > LIMITS[kind] else ""
                 over |= bool(star)
                 worst.setdefault(f"{label}, {kind}", []).append(more)
-                cells += ["" if np.isnan(time) else f"{1e6 * time:.2f}", "" if np.isnan(more) else f"{1e6 * more:.2f}{star}"]
+                cells += [
+                    "" if np.isnan(time) else f"{1e6 * time:.2f}",
+                    "" if np.isnan(more) else f"{1e6 * more:.2f}{star}",
+                ]
             if over or not chosen.over:
                 print(f"| {name} | {label} | {' | '.join(cells)} |", flush=True)
     print("\n| spelling | median more, us | largest more, us |\n|---|---|---|")

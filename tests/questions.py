@@ -182,7 +182,8 @@ def each(values: Mapping[str, Any], change: Callable[[np.ndarray], np.ndarray]) 
 def parts(answer: Any, name: str = "") -> dict[str, np.ndarray]:
     """The numbers of an answer by name: of an array, a tuple, or a record of such."""
     if is_dataclass(answer):
-        inner = {f.name: getattr(answer, f.name) for f in fields(answer) if f.name[0] != "_"}
+        names = [f.name for f in fields(answer) if f.name[0] != "_"]
+        inner = {one: getattr(answer, one) for one in names or ("P", "D", "G", "K")}  # a factorisation makes its own
     elif isinstance(answer, tuple | list):
         inner = dict(zip(getattr(answer, "_fields", map(str, range(len(answer)))), answer, strict=True))
     elif hasattr(answer, "rank"):

@@ -57,14 +57,15 @@ static void *fresh(size_t size)
     return block;
 }
 
-/* The kept block that fits best, if less than a quarter of what is wanted would be left over. */
+/* The kept block that fits best, if less than a quarter of what is wanted would be left over; of equal ones the one that was
+ * freed last, which caches may still have. */
 static void *pool_malloc(void *context, size_t size)
 {
     int best = -1;
     (void)context;
     for (int i = 0; i < count; i++) {
         size_t own = head_of(kept[i])->size;
-        if (own >= size && own - size <= size / 4 && (best < 0 || own < head_of(kept[best])->size))
+        if (own >= size && own - size <= size / 4 && (best < 0 || own <= head_of(kept[best])->size))
             best = i;
     }
     return best >= 0 ? take(best) : fresh(size);

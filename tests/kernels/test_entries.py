@@ -244,12 +244,13 @@ def test_dictionaries_are_bounded_by_what_can_be_asked():
         robot.inverse_dynamics(q, q, q, base_acceleration=np.zeros(6))
         robot.inverse_dynamics(q, q, q, wrenches=[rc.Wrench(force=(k, 0, 0), at="tip")])
         robot.velocities(q, q, threads=k + 1)
-    assert set(robot._calls) == {
+    assert {call for call in robot._calls if isinstance(call, str) or isinstance(call[0], str)} == {
         ("velocities", ..., ..., ("frame",), "world"),
         ("pose", ..., "tip", ("out",), ...),
         ("inverse_dynamics", ..., ..., ..., ("wrenches",), ...),
         ("inverse_dynamics", ..., ..., ..., ("base_acceleration",), ...),
         "poses",  # by which wrenches find their link
+        "velocities",  # with any number of threads
     }
     asked = [(question.quantity.name, *question.given) for question in robot._evaluator._resolved]
     assert sorted(asked) == [

@@ -55,17 +55,8 @@ class OnArrays:
         self.robot, self.threads = robot, threads
 
     def ask(self, quantity: Quantity, options: Options = NO_OPTIONS, **arrays: Array) -> Array:
-        """By the robot's evaluator, compiled where that is possible; single states by a native entry, once there is."""
-        evaluator, single = self.robot.evaluator, all(x.ndim == 1 for x in arrays.values())
-        call = (quantity, *options.items(), *arrays)
-        entry = evaluator.calls.get(call) if single else None
-        if entry is not None:
-            found = entry(*(arrays[name] for name in quantity.arrays if name in arrays))
-            if found is not NotImplemented:
-                return found.reshape(-1)  # type: ignore[no-any-return]
-        found = evaluator.evaluate(quantity, arrays, options, None, self.threads)
-        if single and entry is None:
-            evaluator.learn(call, Question.of(quantity, arrays, options))
+        """By the robot's evaluator, compiled where that is possible."""
+        found = self.robot.evaluator.evaluate(quantity, arrays, options, None, self.threads)
         axes = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
         return found.reshape(*axes, prod(found.shape[len(axes) :]))
 

@@ -108,6 +108,30 @@ class Evaluator:
         ``arguments`` are arrays by the names that callers know, None where one is not given; ``options`` choose the
         recipe. ``out`` takes the result, ``threads`` share a large batch.
         """
+        given = [name for name in quantity.arrays if arguments.get(name) is not None]
+        call = (quantity, *options.items(), *arguments, *given)
+        try:
+            entry = self.calls.get(call)
+        except TypeError:  # an option that cannot even be looked up
+            entry = None
+        if entry is not None:
+            result = entry(*[arguments[name] for name in given], out=out, threads=threads)
+            if result is not NotImplemented:
+                return result  # type: ignore[no-any-return]
+        result = self._evaluated(quantity, arguments, options, out, threads)
+        if entry is None or entry.lacking:
+            self.learn(call, Question.of(quantity, given, options))
+        return result
+
+    def _evaluated(
+        self,
+        quantity: Quantity,
+        arguments: Mapping[str, Any],
+        options: Options,
+        out: Array | None,
+        threads: int | None,
+    ) -> Array:
+        """In the general way, which says what is wrong with arguments."""
         order = [name for name in (*quantity.inputs, *quantity.optional) if name in arguments]  # as kernels have them
         ordered = {name: arguments[name] for name in (*order, *arguments)}
         given = {name: value for name, value in ordered.items() if value is not None or name in quantity.inputs}
@@ -223,7 +247,10 @@ class Evaluator:
         makes another entry of it.
         """
         asked = self._resolved.get(question)
-        entry: Any = asked.entry() if isinstance(asked, ResolvedQuantity) else None
+        if not isinstance(asked, ResolvedQuantity):  # a call that is answered otherwise, now and later
+            self.calls[call] = None
+            return
+        entry: Any = asked.entry()
         if entry is not None and order != tuple(range(len(order))):
             entry = entry.ordered(order)
         if entry is not None:

@@ -12,7 +12,7 @@ from recursa.dynamics.needs import needs_hinges
 from recursa.kernels import native
 from recursa.kernels.dispatch import KernelStore, Switch, evaluate
 from recursa.kernels.entry_inputs import MAX_QUATERNIONS, Input, argument_input
-from recursa.kernels.kernel import Kernel, Program, program
+from recursa.kernels.kernel import Kernel, Program, native_entry, program
 from recursa.quantities.quantity import Quantity, Recipe
 from recursa.sweeps.batching import Array
 from recursa.sweeps.plan import Plan
@@ -137,22 +137,24 @@ class ResolvedQuantity:
         It takes single states and batches as far as code for them has been compiled; None while there is none. A
         ``trusting`` one has code for one state compiled at once, and leaves the length of quaternions to its caller.
         """
-        if Input is None or not self.compiles or self.recipe.check is not None:
+        if Input is None or self.recipe.check is not None or not (self.compiles if trusting else Switch.on):
             return None
-        kernel = self.kernel() if trusting else self.kernels.known(self.key, tuple(self.sizes))
-        if kernel is None or (len(self.kernels.model.quaternions) > MAX_QUATERNIONS and not trusting):
-            return None
-        if trusting and 1 not in kernel.widths:
+        names = tuple(self.sizes)
+        kernel = self.kernel() if trusting else self.kernels.known(self.key, names)
+        single = None if trusting else self.kernels.known(self.key, names, single=True)
+        if trusting and kernel is not None and 1 not in kernel.widths:
             kernel.way_in(1)
-        made_of = Switch.form, kernel, kernel.widths
+        made_of = Switch.form, kernel, kernel and kernel.widths, single, single and single.widths
         known = self._entries.get(trusting)
         if known is None or known[0] != made_of:
-            known = self._entries[trusting] = made_of, self._made(kernel, trusting)
+            known = self._entries[trusting] = made_of, self._made(kernel, single, trusting)
         return known[1]
 
-    def _made(self, kernel: Kernel, trusting: bool) -> Any:
+    def _made(self, kernel: Kernel | None, single: Kernel | None, trusting: bool) -> Any:
+        if kernel is single is None or (len(self.kernels.model.quaternions) > MAX_QUATERNIONS and not trusting):
+            return None
         readers = [self._reader(name, trusting) for name in self.sizes]
-        made: Any = kernel.entry(self.recipe.shape, readers, judged=self.judged)
+        made = native_entry((kernel, single), self.recipe.shape, readers, judged=self.judged)
         if made is None or self.guard is None:
             return made
         margins = self.guard.entry(trusting=True)

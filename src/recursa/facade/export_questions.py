@@ -107,12 +107,10 @@ class ExportQuestion(ScalarQuestion):
         asked = evaluator.resolve(Question.of(self.quantity, self.inputs[len(self.quantity.inputs) :], self.options))
         if isinstance(asked, Composed):
             raise self._refusal(f"{error}, and it has no loops over bodies") from None
-        internal = [self.quantity.reads.get(one, one) for one in self.inputs]
-        sizes = dict(zip(internal, self.sizes().values(), strict=True))
-        arguments = dict(zip(map(code_name, internal), self.inputs, strict=True))
+        arguments = dict(zip(map(code_name, asked.sizes), self.inputs, strict=True))
         looped = asked.recipe.looped or Looped(asked.compiled_plan, asked.recipe.gather)
         try:
-            return LoopedCFunction(name, LoopProgram.of(looped, asked.kernels.compiled_model, sizes), arguments)
+            return LoopedCFunction(name, LoopProgram.of(looped, asked.kernels.compiled_model, asked.sizes), arguments)
         except UntraceableError as why:
             raise self._refusal(f"{error}; as loops over bodies: {why}") from None
 

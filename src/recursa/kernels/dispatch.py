@@ -129,9 +129,9 @@ class KernelStore:
     def _full(self, key: Hashable, inputs: tuple[str, ...], single: bool) -> Hashable:
         return key, inputs, single, self._form or Switch.form
 
-    def known(self, key: Hashable, inputs: tuple[str, ...]) -> Kernel | None:
-        """The kernel for doubles of a key, if it has been made already."""
-        return self._kernels.get(self._full(key, inputs, False), (None, None))[1]
+    def known(self, key: Hashable, inputs: tuple[str, ...], *, single: bool = False) -> Kernel | None:
+        """The kernel of a key, if it has been made already."""
+        return self._kernels.get(self._full(key, inputs, single), (None, None))[1]
 
     def input(self, name: str, size: int) -> Any:
         """The reader of an argument, made once."""

@@ -282,17 +282,7 @@ class OperationalMethods(Facade):
         out: Array | None,
         threads: int | None,
     ) -> Array:
-        """By the native entry, once there is one; methods do not look up lists of links themselves."""
-        options = factor_options(links, rows, frame)
-        call = (quantity.name, *options.values())
-        entry = self._calls.get(call) if out is None and threads is None else None
-        found = NotImplemented if entry is None else entry(q)
-        if found is not NotImplemented:
-            return found  # type: ignore[no-any-return]
-        result = self._answer(quantity, {"q": q}, options, out, threads)
-        if entry is None:
-            self._evaluator.learn(call, Question.of(quantity, (), options))
-        return result
+        return self._answer(quantity, {"q": q}, factor_options(links, rows, frame), out, threads)
 
 
 def factor_options(links: Sequence[int], rows: Rows, frame: str) -> dict[str, Any]:

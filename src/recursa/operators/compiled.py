@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -67,10 +68,10 @@ class CompiledExpression:
             labels={name: vector.name for name, vector in self._vectors.items()},
             judged=True,
         )
-        self._constants = tuple(np.array(x, dtype=np.float64) for x in self._lowered.constants.values())
+        constants = self._lowered.constants.values()
+        self._constants = [tuple(np.array(x, dtype) for x in constants) for dtype in (np.float64, np.float32)]
         self._may_be_singular = has_inverses(self.simplified)
-        self._entry: Any = None  # the one of single states and batches, as far as there have been such calls
-        self._served: set[bool] = set()
+        self._entry: Any = None
 
     @property
     def plan(self) -> Plan:
@@ -105,9 +106,10 @@ class CompiledExpression:
         threads: int | None = None,
     ) -> Array:
         """The value (..., rows) for every state; a number for each, (...), where the expression is one."""
-        if self._entry is not None and threads is None:
-            state = (q, v) if self._needs_v else (q,)
-            result = self._entry(*state, *vectors, *self._constants, out=out)
+        if self._entry is not None:
+            given = (q, v, *vectors) if self._needs_v else (q, *vectors)
+            constants = self._constants[_are_single(given)] if self._constants[0] else ()
+            result = self._entry(*given, *constants, out=out, threads=threads)
             if result is not NotImplemented:
                 return result
         arguments = self._arguments(q, v, vectors)
@@ -115,9 +117,7 @@ class CompiledExpression:
         result = self._resolved.answer(arguments, out, threads)
         if self._may_be_singular:
             require_inverses(self.simplified, self.model, result, arguments)
-        single = result.ndim == len(self._shape)
-        if single not in self._served:
-            self._served.add(single)
+        if self._entry is None or self._entry.lacking:
             self._entry = self._resolved.entry()
         return result
 
@@ -157,9 +157,8 @@ class CompiledExpression:
             arguments["v"] = v
         arguments |= dict(zip(self._vectors, vectors, strict=True))
         if self._lowered.constants:  # which are of the type of what is given: float32 stays float32
-            single = all(getattr(x, "dtype", None) == np.float32 for x in arguments.values())
-            dtype = np.float32 if single else np.float64
-            arguments |= {name: np.array(x, dtype) for name, x in self._lowered.constants.items()}
+            constants = self._constants[_are_single(arguments.values())]
+            arguments |= dict(zip(self._lowered.constants, constants, strict=True))
         return arguments
 
     # ---- the code ----------------------------------------------------------------------------------------------------
@@ -196,6 +195,11 @@ class CompiledExpression:
     def __repr__(self) -> str:
         arguments = ", ".join(("q", "v" if self._needs_v else "None", *self.inputs))
         return f"<{self.expression} of robot '{self.model.name}': f({arguments})>"
+
+
+def _are_single(arrays: Iterable[Any]) -> bool:
+    """Whether all arrays are in single precision."""
+    return all(getattr(x, "dtype", None) == np.float32 for x in arrays)
 
 
 def compile(
