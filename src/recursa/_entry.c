@@ -245,14 +245,20 @@ PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count,
     return result;
 }
 
+/* Whether a name is one that is interned; names of keywords mostly are, and then are the same object or none. */
+static int is_word(PyObject *name, PyObject *word)
+{
+    return name == word || (!PyUnicode_CHECK_INTERNED(name) && PyUnicode_Compare(name, word) == 0);
+}
+
 int is_out(PyObject *name)
 {
-    return name == name_out || PyUnicode_CompareWithASCIIString(name, "out") == 0;
+    return is_word(name, name_out);
 }
 
 int is_threads(PyObject *name)
 {
-    return name == name_threads || PyUnicode_CompareWithASCIIString(name, "threads") == 0;
+    return is_word(name, name_threads);
 }
 
 long threads_of(PyObject *number)

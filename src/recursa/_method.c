@@ -28,6 +28,7 @@ typedef struct {
     Py_ssize_t count; /* of inputs */
     PyObject *out;    /* or NULL */
     long threads;
+    Py_ssize_t place; /* of threads among the arguments, or -1 */
     int bare;         /* nothing but inputs by position, and perhaps out and threads */
 } Parts;
 
@@ -62,6 +63,7 @@ static int take_apart(PyObject *const *args, Py_ssize_t count, PyObject *names, 
     parts->count = 0;
     parts->out = NULL;
     parts->threads = 1;
+    parts->place = -1;
     parts->bare = 1;
     for (Py_ssize_t i = 0; i < count + named; i++) {
         PyObject *one = args[i];
@@ -71,6 +73,7 @@ static int take_apart(PyObject *const *args, Py_ssize_t count, PyObject *names, 
             parts->out = one == Py_None ? NULL : one;
         } else if (i >= count && is_threads(PyTuple_GET_ITEM(names, i - count))) {
             parts->threads = threads_of(one);
+            parts->place = i;
             if (parts->threads == 0)
                 return 0;
         } else if (is_input(one)) {
@@ -87,9 +90,9 @@ static int take_apart(PyObject *const *args, Py_ssize_t count, PyObject *names, 
 }
 
 /* How a method is called: its name alone, or (name, *positional, names of keywords, *theirs), an ellipsis per input. */
-static PyObject *spelling(const Method *self, PyObject *const *args, Py_ssize_t count, PyObject *names, int bare)
+static PyObject *spelling(const Method *self, PyObject *const *args, Py_ssize_t count, PyObject *names, const Parts *parts)
 {
-    if (bare)
+    if (parts->bare)
         return Py_NewRef(self->name);
     Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names), at = 0;
     PyObject *key = PyTuple_New(1 + count + (named > 0 ? 1 + named : 0));
@@ -99,8 +102,7 @@ static PyObject *spelling(const Method *self, PyObject *const *args, Py_ssize_t 
     for (Py_ssize_t i = 0; i < count + named; i++) {
         if (i == count)
             PyTuple_SET_ITEM(key, at++, Py_NewRef(names));
-        int threads = i >= count && is_threads(PyTuple_GET_ITEM(names, i - count));
-        PyTuple_SET_ITEM(key, at++, Py_NewRef(threads ? Py_None : is_input(args[i]) ? Py_Ellipsis : args[i]));
+        PyTuple_SET_ITEM(key, at++, Py_NewRef(i == parts->place ? Py_None : is_input(args[i]) ? Py_Ellipsis : args[i]));
     }
     return key;
 }
@@ -166,7 +168,7 @@ static PyObject *method_call(PyObject *callable, PyObject *const *args, size_t n
     PyObject *calls = calls_of(self, args[0]);
     if (calls == NULL)
         return PyErr_Occurred() ? NULL : PyObject_Vectorcall(self->function, args, nargsf, names);
-    PyObject *result = NULL, *key = spelling(self, args + 1, count - 1, names, parts.bare);
+    PyObject *result = NULL, *key = spelling(self, args + 1, count - 1, names, &parts);
     Entry *entry = key == NULL ? NULL : learned(calls, key);
     Py_XINCREF(entry);
     if (entry != NULL)

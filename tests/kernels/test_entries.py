@@ -18,6 +18,7 @@ from calling import counted_evaluations
 from numeric import close, states, tied_gripper
 from questions import interpreted
 from recursa.kernels.dispatch import Switch
+from recursa.quantities import quantity
 from zoo import ZOO
 
 native = pytest.importorskip("recursa._entry", reason="the extension was not built")
@@ -516,3 +517,21 @@ def test_accelerations_of_links_come_with_every_call():
     for _ in range(3):
         joints, links = robot.forward_dynamics(q, v, v, links=True)
         assert joints.shape == (6,) and links.shape == (robot.nlinks, 6)
+
+
+def test_the_evaluator_goes_straight_in_too(monkeypatch):
+    robot, record = rc.robots.panda_like(), quantity("forward_dynamics")
+    q, v = robot.random_state(5)
+    ask, rows = robot.evaluator.evaluate, np.array([v, -v])
+    single = {"q": q, "v": v, "tau": v, "wrenches": None}
+    batch = {"tau": rows, "q": q, "v": v}
+    expected = [ask(record, single).copy(), ask(record, batch, {"losses": True}).copy()]
+    with monkeypatch.context() as patch:
+        patch.setattr(type(robot.evaluator), "_evaluated", None)
+        assert np.array_equal(ask(record, single), expected[0])
+        assert np.array_equal(ask(record, batch, {"losses": True}, threads=2), expected[1])
+        out = np.empty((2, 7))
+        assert ask(record, batch, {"losses": True}, out) is out
+    for _ in range(2):  # what is no argument of it is never passed over
+        with pytest.raises((rc.RecursaError, KeyError)):
+            ask(record, {**single, "torque": v})
