@@ -24,6 +24,7 @@ SOURCES = (
     "batch",
     "blocks",
     "inputs",
+    "memory",
     "making",
     "pseudo_inverse",
     "levels",

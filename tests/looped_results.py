@@ -11,7 +11,7 @@ import recursa as rc
 from questions import answered, kernel_used
 from recursa.denoc import forward
 from recursa.diagonal import metric_quantities
-from recursa.evaluation.evaluator import Question
+from recursa.evaluation.resolved import Question
 from recursa.kernels.loop import Looped
 from recursa.methods import first_order, matrices, second_order
 from recursa.model.model import Model
@@ -74,7 +74,7 @@ def every_input(q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray) -> d
 
 def way(robot: rc.Robot, what: str) -> Any:
     asked = ASKED[what]
-    return robot.evaluator.way(Question.of(asked.quantity, asked.given, asked.options))
+    return robot.evaluator.resolve(Question.of(asked.quantity, asked.given, asked.options))
 
 
 def by_walks(robot: rc.Robot, what: str, state: dict[str, Any]) -> np.ndarray:

@@ -20,7 +20,7 @@ import numpy as np
 import recursa as rc
 from numeric import FRAMES
 from recursa.diagonal.unnormalized import Unnormalized
-from recursa.evaluation.evaluator import Question as Asked
+from recursa.evaluation.resolved import Question as Asked
 from recursa.integrators import names
 from recursa.kernels.dispatch import Switch
 from recursa.quantities import Quantity
@@ -182,7 +182,8 @@ def each(values: Mapping[str, Any], change: Callable[[np.ndarray], np.ndarray]) 
 def parts(answer: Any, name: str = "") -> dict[str, np.ndarray]:
     """The numbers of an answer by name: of an array, a tuple, or a record of such."""
     if is_dataclass(answer):
-        inner = {f.name: getattr(answer, f.name) for f in fields(answer) if f.name[0] != "_"}
+        names = [f.name for f in fields(answer) if f.name[0] != "_"]
+        inner = {one: getattr(answer, one) for one in names or ("P", "D", "G", "K")}  # a factorisation makes its own
     elif isinstance(answer, tuple | list):
         inner = dict(zip(getattr(answer, "_fields", map(str, range(len(answer)))), answer, strict=True))
     elif hasattr(answer, "rank"):
@@ -219,7 +220,7 @@ def interpreted(ask: Callable[..., Any], *state: Any) -> Any:
 def kernel_used(robot: rc.Robot, quantity: Quantity, *given: str, **options: Any) -> Any:
     """The kernel in double precision that has answered a question; None where it was too long for one."""
     question = Asked.of(quantity, given, options)
-    made = robot.evaluator.way(question).kernels._kernels
+    made = robot.evaluator.resolve(question).kernels._kernels
     double = [kernel for (key, _, single, _), (_, kernel) in made.items() if key == question and not single]
     assert len(double) == 1
     return double[0]

@@ -32,38 +32,57 @@ static void copy_past_caches(double *to, const double *from, npy_intp count)
 #endif
 }
 
-/* Loops over bodies, which add up their results times zero at the beginning of their scratch (loop_results.py). */
-static int run_loops(const Blocks *of, const double *const *in, double *out, npy_intp blocks, int past)
+/* Integers, because a sum of floats would wait for every addition: an exponent of ones overflows into the sign. */
+static int all_finite_singles(const float *numbers, npy_intp count)
 {
-    double *judged = of->code->extra[0];
-    memset(judged, 0, (size_t)of->code->width * sizeof(double));
+    const uint32_t exponent = UINT32_C(0xff) << 23, least = UINT32_C(1) << 23;
+    uint32_t signs = 0, bits;
+    for (npy_intp i = 0; i < count; i++) {
+        memcpy(&bits, numbers + i, sizeof bits);
+        signs |= (bits & exponent) + least;
+    }
+    return signs >> 31 == 0;
+}
+
+static int is_judged_sound(const Blocks *of, const void *numbers, npy_intp count)
+{
+    if (!of->judged)
+        return 1;
+    return of->item == sizeof(double) ? all_finite(numbers, count) : all_finite_singles(numbers, count);
+}
+
+/* Loops over bodies, which add up their results times zero at the beginning of their scratch (loop_results.py). */
+static int run_loops(const Blocks *of, const char *const *in, char *out, npy_intp blocks, int past)
+{
+    memset(of->code->extra[0], 0, (size_t)of->code->width * of->item);
     code_call(of->code, of->inputs, past ? -blocks : blocks, in, out);
 #if STREAMS
     if (past)
         _mm_sfence();
 #endif
-    return !of->judged || all_finite(judged, of->code->width);
+    return is_judged_sound(of, of->code->extra[0], of->code->width);
 }
 
-int blocks_run(const Blocks *of, const double *const *in, double *out, npy_intp blocks)
+int blocks_run(const Blocks *of, const char *const *in, char *out, npy_intp blocks)
 {
     const npy_intp width = of->code->width, each = width * of->count, piece = each > 0 && each < PIECE ? PIECE / each : 1;
-    const int streamed = STREAMS && each > LINE && of->total >= LARGE && (uintptr_t)out % sizeof(double) == 0;
+    const int doubles = of->item == sizeof(double);
+    const int streamed = STREAMS && doubles && each > LINE && of->total >= LARGE && (uintptr_t)out % sizeof(double) == 0;
     if (of->code->extras > 0 && width > 1)
         return run_loops(of, in, out, blocks, streamed && of->count >= MANY);
     const npy_intp some = of->judged || (streamed && blocks > piece) ? piece : blocks;
-    double *room = streamed && blocks > piece ? PyMem_RawMalloc((size_t)(some * each) * sizeof(double)) : NULL;
-    const double *here[MAX_INPUTS];
+    char *room = streamed && blocks > piece ? PyMem_RawMalloc((size_t)(some * each) * of->item) : NULL;
+    const char *here[MAX_INPUTS];
     int sound = 1;
     for (npy_intp at = 0; sound && at < blocks; at += some) {
         npy_intp now = blocks - at < some ? blocks - at : some;
-        double *target = room != NULL ? room : out + at * each;
+        char *rows = out + (size_t)(at * each) * of->item, *target = room != NULL ? room : rows;
         for (int i = 0; i < of->inputs; i++)
-            here[i] = in[i] + at * width * of->sizes[i];
+            here[i] = in[i] + (size_t)(at * width * of->sizes[i]) * of->item;
         code_call(of->code, of->inputs, now, here, target);
-        sound = !of->judged || all_finite(target, now * each);
+        sound = is_judged_sound(of, target, now * each);
         if (room != NULL)
-            copy_past_caches(out + at * each, room, now * each);
+            copy_past_caches((double *)rows, (const double *)room, now * each);
     }
 #if STREAMS
     if (room != NULL)
@@ -80,8 +99,8 @@ PyObject *blocks_of_python(PyObject *module, PyObject *args)
     unsigned long long out;
     Py_ssize_t count, total, blocks;
     Code code = {0};
-    Blocks of = {&code, 0, {0}, 0, 0, 0};
-    const double *in[MAX_INPUTS];
+    Blocks of = {&code, 0, {0}, 0, 0, 0, sizeof(double)};
+    const char *in[MAX_INPUTS];
     (void)module;
     if (!PyArg_ParseTuple(args, "O!O!Knnn", &PyTuple_Type, &given, &PyTuple_Type, &inputs, &out, &count, &total, &blocks))
         return NULL;
@@ -91,7 +110,7 @@ PyObject *blocks_of_python(PyObject *module, PyObject *args)
         unsigned long long address;
         Py_ssize_t size;
         sound = PyArg_ParseTuple(PyTuple_GET_ITEM(inputs, i), "Kn", &address, &size);
-        in[i] = (const double *)(uintptr_t)address;
+        in[i] = (const char *)(uintptr_t)address;
         of.sizes[i] = size;
     }
     if (!sound) {
@@ -103,7 +122,7 @@ PyObject *blocks_of_python(PyObject *module, PyObject *args)
     of.count = count;
     of.total = total;
     Py_BEGIN_ALLOW_THREADS
-    blocks_run(&of, in, (double *)(uintptr_t)out, blocks);
+    blocks_run(&of, in, (char *)(uintptr_t)out, blocks);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }

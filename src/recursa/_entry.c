@@ -10,7 +10,7 @@
 
 #define MAX_KEPT 1024 /* numbers of a result that is worth keeping for another call */
 
-static PyObject *name_out, *name_rank; /* "out", "rank" */
+static PyObject *name_out, *name_threads, *name_rank; /* "out", "threads", "rank" */
 
 #define IN const void *
 #define MORE void *, void *, void *, void *
@@ -31,8 +31,9 @@ typedef void (*Loop6)(int64_t, IN, IN, IN, IN, IN, IN, MORE);
 typedef void (*Loop7)(int64_t, IN, IN, IN, IN, IN, IN, IN, MORE);
 typedef void (*Loop8)(int64_t, IN, IN, IN, IN, IN, IN, IN, IN, MORE);
 
-void code_call(const Code *code, int inputs, int64_t blocks, const double *const *in, double *out)
+void code_call(const Code *code, int inputs, int64_t blocks, const void *arguments, void *out)
 {
+    const void *const *in = arguments;
     void *f = code->function;
     void *const *x = code->extra;
     if (code->extras == 0)
@@ -63,14 +64,14 @@ void code_call(const Code *code, int inputs, int64_t blocks, const double *const
  * is using it. (Python without that lock takes it again when it imports this module, which says that it needs it.) */
 static void call(const Entry *self, const double *const *in, double *out)
 {
-    code_call(&self->one, self->inputs, 1, in, out);
+    code_call(&self->code[0][0], self->inputs, 1, in, out);
 }
 
 int entry_evaluate(PyObject *entry, const State *state, double *result, npy_intp count)
 {
     const Entry *self = (Entry *)entry;
     if (Py_TYPE(entry) != &EntryType || self->inputs != 1 || self->input[0]->size != state->nq || self->count != count ||
-        self->one.function == NULL)
+        self->code[0][0].function == NULL)
         return 0;
     call(self, &state->q, result);
     return 1;
@@ -111,10 +112,10 @@ static int read_arguments(Entry *self, PyObject *const *args, const double **in)
     return i == self->inputs && (!others || still_there(self, args, in));
 }
 
-int overlap(const void *a, npy_intp m, const void *b, npy_intp n)
+int overlap(const void *a, size_t m, const void *b, size_t n)
 {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
-    return x < y + (uintptr_t)n * sizeof(double) && y < x + (uintptr_t)m * sizeof(double);
+    return x < y + n && y < x + m;
 }
 
 /* Whether a caller's array can take the result as it is; one that shares memory with an input cannot. */
@@ -126,7 +127,7 @@ static int can_take(const Entry *self, PyArrayObject *array, const double *const
         if (PyArray_DIM(array, i) != self->dims[i])
             return 0;
     for (int i = 0; i < self->inputs; i++)
-        if (overlap(PyArray_DATA(array), self->count, in[i], self->input[i]->size))
+        if (overlap(PyArray_DATA(array), (size_t)self->count * sizeof(double), in[i], (size_t)self->input[i]->size * sizeof(double)))
             return 0;
     return 1;
 }
@@ -156,7 +157,7 @@ static PyObject *new_result(Entry *self)
     for (int i = 0; i < 2; i++)
         if (self->kept[i] != NULL && is_free(self, self->kept[i]))
             return Py_NewRef(self->kept[i]);
-    PyObject *made = PyArray_SimpleNew(self->ndim, self->dims, NPY_DOUBLE);
+    PyObject *made = new_array(self->ndim, self->dims, NPY_DOUBLE);
     if (made != NULL && self->count <= MAX_KEPT) {
         PyObject *oldest = self->kept[1];
         self->kept[1] = self->kept[0];
@@ -179,8 +180,7 @@ int all_finite(const double *numbers, npy_intp count)
     return signs >> 63 == 0;
 }
 
-/* Whether the guard, if there is one, lets these arguments pass. */
-static int is_guarded(const Entry *self, const double *const *in)
+int is_guarded(const Entry *self, const double *const *in)
 {
     const double *own[MAX_INPUTS];
     const Entry *guard = self->guard;
@@ -224,8 +224,12 @@ PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count,
 {
     Entry *self = (Entry *)entry;
     const double *in[MAX_INPUTS];
-    if (count != self->inputs || self->one.function == NULL || (given != NULL && !PyArray_CheckExact(given)))
+    if (count != self->inputs || (given != NULL && !PyArray_CheckExact(given)))
         Py_RETURN_NOTIMPLEMENTED;
+    if (self->code[0][0].function == NULL) {
+        self->lacking = 1;
+        Py_RETURN_NOTIMPLEMENTED;
+    }
     PyObject *result = given != NULL ? Py_NewRef(given) : new_result(self); /* before reading: it may run Python code */
     if (result == NULL)
         return NULL;
@@ -241,31 +245,67 @@ PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count,
     return result;
 }
 
+/* Whether a name is one that is interned; names of keywords mostly are, and then are the same object or none. */
+static int is_word(PyObject *name, PyObject *word)
+{
+    return name == word || (!PyUnicode_CHECK_INTERNED(name) && PyUnicode_Compare(name, word) == 0);
+}
+
 int is_out(PyObject *name)
 {
-    return name == name_out || PyUnicode_CompareWithASCIIString(name, "out") == 0;
+    return is_word(name, name_out);
+}
+
+int is_threads(PyObject *name)
+{
+    return is_word(name, name_threads);
+}
+
+long threads_of(PyObject *number)
+{
+    if (number == Py_None)
+        return 1;
+    if (!PyLong_CheckExact(number))
+        return 0;
+    int overflow;
+    long threads = PyLong_AsLongAndOverflow(number, &overflow);
+    return overflow > 0 ? LONG_MAX : threads < 1 ? 0 : threads;
+}
+
+/* The plain way of one state first, for what looks like one. */
+PyObject *any_answer(Entry *self, PyObject *const *args, Py_ssize_t count, PyObject *given, long threads)
+{
+    if (self->setting != current_setting || count != self->inputs)
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *first = args[self->from[0]];
+    if (!PyArray_CheckExact(first) || PyArray_NDIM((PyArrayObject *)first) == self->input[0]->ndim) {
+        PyObject *result = entry_answer((PyObject *)self, args, count, given);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
+    return batch_answer(self, args, count, given, threads);
 }
 
 PyObject *entry_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf), named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     PyObject *given = NULL;
-    if (names != NULL && PyTuple_GET_SIZE(names) > 0) {
-        if (PyTuple_GET_SIZE(names) > 1 || !is_out(PyTuple_GET_ITEM(names, 0)))
+    long threads = 1;
+    for (Py_ssize_t i = 0; i < named; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[count + i];
+        if (is_out(name))
+            given = value == Py_None ? NULL : value;
+        else if (!is_threads(name) || (threads = threads_of(value)) == 0)
             Py_RETURN_NOTIMPLEMENTED;
-        given = args[count] == Py_None ? NULL : args[count];
     }
-    Entry *self = (Entry *)callable;
-    if (self->setting != current_setting || count != self->inputs)
-        Py_RETURN_NOTIMPLEMENTED;
-    PyObject *first = args[self->from[0]];
-    int several = PyArray_CheckExact(first) && PyArray_NDIM((PyArrayObject *)first) > self->input[0]->ndim;
-    return several ? batch_answer(self, args, count, given) : entry_answer(callable, args, count, given);
+    return any_answer((Entry *)callable, args, count, given, threads);
 }
 
 int entries_prepare(void)
 {
     name_out = PyUnicode_InternFromString("out");
+    name_threads = PyUnicode_InternFromString("threads");
     name_rank = PyUnicode_InternFromString("rank");
-    return name_out == NULL || name_rank == NULL ? -1 : 0;
+    return name_out == NULL || name_threads == NULL || name_rank == NULL ? -1 : 0;
 }

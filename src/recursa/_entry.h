@@ -4,6 +4,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_22_API_VERSION /* handlers of memory */
 #define PY_ARRAY_UNIQUE_SYMBOL recursa_entry_array_api
 #include <Python.h>
 #include <numpy/arrayobject.h>
@@ -47,9 +48,9 @@ struct Entry {
     vectorcallfunc vectorcall;
     PyObject *owner; /* keeps the machine code and the tables alive */
     int setting;     /* of compiling, when this was made */
-    Code one, wide;  /* for one state, and for batches */
+    Code code[2][2]; /* in double and in single precision: for one state, and for batches */
     int judged;      /* whether results of a batch have to be finite */
-    int hopeless;    /* nothing wide was found when it was looked for */
+    int lacking;     /* a call needed code that is not there; it may have been compiled since */
     int working;     /* the scratch of the wide code is in use */
     int inputs;
     Input *input[MAX_INPUTS];
@@ -99,7 +100,16 @@ static inline const double *plain_data(const Input *self, PyObject *given)
  * it is none that the general way will raise again. */
 const double *input_read(const Input *self, PyObject *given, double *room, const State *state);
 
-/* Whether every quaternion has unit length to the tolerance; nan has not, and the general way lets it through. */
+/* A vector: a list, a tuple or an array with one axis, of doubles or of NumPy's usual whole numbers; 0 for anything else. */
+int read_vector(PyObject *given, npy_intp size, double *numbers);
+
+/* Whether a quaternion has unit length; nan has not, and the general way lets it through. */
+static inline int is_unit(const double *p, double tolerance)
+{
+    return fabs(sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]) - 1.0) <= tolerance;
+}
+
+/* Whether every quaternion of a state has unit length. */
 int input_is_sound(const Input *self, const double *numbers);
 
 /* Whether a number lies beyond its bound; nan does not. */
@@ -143,14 +153,26 @@ int entry_evaluate(PyObject *entry, const State *state, double *result, npy_intp
 /* The result of an entry for one state, in ``given`` if that is not NULL; or NotImplemented. */
 PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count, PyObject *given);
 
-/* The same for a batch: arrays with leading axes, which all have the same. */
-PyObject *batch_answer(Entry *entry, PyObject *const *args, Py_ssize_t count, PyObject *given);
+/* The same for any arrays with any leading axes that broadcast, also in single precision, on so many threads. */
+PyObject *batch_answer(Entry *entry, PyObject *const *args, Py_ssize_t count, PyObject *given, long threads);
+
+/* The result of an entry, whichever way it takes; or NotImplemented. */
+PyObject *any_answer(Entry *entry, PyObject *const *args, Py_ssize_t count, PyObject *given, long threads);
+
+/* Whether the guard of an entry, if there is one, lets these arguments pass. */
+int is_guarded(const Entry *self, const double *const *in);
+
+/* An array of any numbers; the memory of a large one is kept when it is freed, for the next. */
+PyObject *new_array(int ndim, const npy_intp *dims, int type);
+PyObject *empty_array(PyObject *module, PyObject *args);
+PyObject *kept_bytes(PyObject *module, PyObject *none);
+int memory_prepare(void);
 
 /* Kernels as foreign functions of XLA, as a capsule. */
 PyObject *xla_handler(PyObject *module, PyObject *token);
 
 /* Runs code over blocks of ``width`` states. */
-void code_call(const Code *code, int inputs, int64_t blocks, const double *const *in, double *out);
+void code_call(const Code *code, int inputs, int64_t blocks, const void *in, void *out);
 
 /* None, or (width, address of the function, addresses of scratch, tables and numbers); 0 for anything else. */
 int read_code(Code *code, PyObject *given);
@@ -163,15 +185,16 @@ typedef struct {
     npy_intp count; /* numbers of the result of one state */
     npy_intp total; /* of the whole result, of which these blocks may be a part */
     int judged;     /* whether results have to be finite */
+    size_t item;    /* bytes of a number */
 } Blocks;
 
 /* Without Python. 0 if a result that has to be finite is not, then some are missing. */
-int blocks_run(const Blocks *of, const double *const *in, double *out, npy_intp blocks);
+int blocks_run(const Blocks *of, const char *const *in, char *out, npy_intp blocks);
 
 PyObject *blocks_of_python(PyObject *module, PyObject *args);
 
 int all_finite(const double *numbers, npy_intp count);
-int overlap(const void *a, npy_intp m, const void *b, npy_intp n); /* of doubles */
+int overlap(const void *a, size_t m, const void *b, size_t n); /* so many bytes */
 
 /* Entries that were made under another setting of compiling are not used. */
 extern int current_setting;
@@ -179,5 +202,9 @@ extern int current_setting;
 PyObject *entry_call(PyObject *entry, PyObject *const *args, size_t nargsf, PyObject *names);
 
 int is_out(PyObject *name);
+int is_threads(PyObject *name);
+
+/* None, or a positive whole number of threads; 0 for anything else. */
+long threads_of(PyObject *number);
 
 #endif

@@ -21,8 +21,7 @@ static int read_number(PyObject *object, double *number)
     return !overflow;
 }
 
-/* A vector: a list, a tuple or an array with one axis, of doubles or of NumPy's usual whole numbers. */
-static int read_vector(PyObject *given, npy_intp size, double *numbers)
+int read_vector(PyObject *given, npy_intp size, double *numbers)
 {
     if (PyList_CheckExact(given) || PyTuple_CheckExact(given)) {
         if (PySequence_Fast_GET_SIZE(given) != size)
@@ -211,12 +210,9 @@ static int numbers_into(const Input *self, PyObject *given, double *room, const 
 
 int input_is_sound(const Input *self, const double *numbers)
 {
-    for (int i = 0; i < self->quaternions; i++) {
-        const double *p = numbers + self->starts[i];
-        double norm = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]);
-        if (!(fabs(norm - 1.0) <= 1e-6))
+    for (int i = 0; i < self->quaternions; i++)
+        if (!is_unit(numbers + self->starts[i], 1e-6))
             return 0;
-    }
     return 1;
 }
 

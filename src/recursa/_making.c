@@ -3,6 +3,7 @@
 #include "_entry.h"
 #include "_pseudo_inverse.h"
 #include <stddef.h>
+#include <structmember.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -62,16 +63,18 @@ int read_code(Code *code, PyObject *given)
 
 static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *inputs, *shape, *owner, *one, *wide;
+    PyObject *inputs, *shape, *owner, *one, *wide, *one_single, *wide_single;
     int judged;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O!OOOp", &PyTuple_Type, &inputs, &PyTuple_Type, &shape, &owner, &one, &wide, &judged))
+    if (!PyArg_ParseTuple(args, "O!O!O(OOOO)p", &PyTuple_Type, &inputs, &PyTuple_Type, &shape, &owner, &one, &wide,
+                          &one_single, &wide_single, &judged))
         return NULL;
     Entry *self = (Entry *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
-    if (!read_shape(self, shape) || !read_inputs(self, inputs) || !read_code(&self->one, one) ||
-        !read_code(&self->wide, wide) || PyErr_Occurred()) {
+    if (!read_shape(self, shape) || !read_inputs(self, inputs) || !read_code(&self->code[0][0], one) ||
+        !read_code(&self->code[0][1], wide) || !read_code(&self->code[1][0], one_single) ||
+        !read_code(&self->code[1][1], wide_single) || PyErr_Occurred()) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_ValueError, "an entry needs a few inputs, a shape, and code with 0 or 3 extras");
         Py_DECREF(self);
@@ -166,10 +169,11 @@ static Entry *twin_of(const Entry *self)
         twin->owner = Py_NewRef(self->owner);
         twin->setting = self->setting;
         twin->judged = self->judged;
-        twin->one = self->one;
-        if (self->wide.extras == 0) /* a scratch belongs to one entry */
-            twin->wide = self->wide;
-        twin->hopeless = twin->wide.function == NULL && self->wide.function != NULL;
+        for (int i = 0; i < 2; i++) {
+            twin->code[i][0] = self->code[i][0];
+            if (self->code[i][1].extras == 0) /* a scratch belongs to one entry */
+                twin->code[i][1] = self->code[i][1];
+        }
         memcpy(twin->from, self->from, sizeof twin->from);
         twin->ndim = self->ndim;
         memcpy(twin->dims, self->dims, sizeof twin->dims);
@@ -245,7 +249,7 @@ static PyObject *entry_guarded(PyObject *object, PyObject *args)
     Entry *twin = twin_of(self);
     if (twin == NULL)
         return NULL;
-    int fits = self->guard == NULL && ((Entry *)guard)->guard == NULL && ((Entry *)guard)->one.function != NULL;
+    int fits = self->guard == NULL && ((Entry *)guard)->guard == NULL && ((Entry *)guard)->code[0][0].function != NULL;
     if (fits) {
         twin->guard = (Entry *)Py_NewRef(guard);
         twin->margins = copied(NULL, twin->guard->count);
@@ -263,11 +267,18 @@ static PyMethodDef entry_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef entry_members[] = {
+    {"lacking", T_INT, offsetof(Entry, lacking), READONLY, "Whether a call needed code that it has not."},
+    {NULL, 0, 0, 0, NULL},
+};
+
 PyTypeObject EntryType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "recursa._entry.Entry",
-    .tp_doc = "Entry(inputs, shape of the result, owner, code, wide code, whether results of batches have to be finite): "
-              "calls a kernel. Code is None or (width, address, *addresses of scratch, tables and numbers).",
+    .tp_doc = "Entry(inputs, shape of the result, owner, codes, whether results of batches have to be finite): calls a "
+              "kernel. Codes are for one state and for batches, then the same in single precision; each is None or "
+              "(width, address, *addresses of scratch, tables and numbers).",
     .tp_methods = entry_methods,
+    .tp_members = entry_members,
     .tp_basicsize = sizeof(Entry),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = entry_new,

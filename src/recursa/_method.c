@@ -27,10 +27,10 @@ typedef struct {
     PyObject *inputs[MAX_INPUTS];
     Py_ssize_t count; /* of inputs */
     PyObject *out;    /* or NULL */
-    int bare;         /* nothing but inputs by position, and perhaps out */
+    long threads;
+    Py_ssize_t place; /* of threads among the arguments, or -1 */
+    int bare;         /* nothing but inputs by position, and perhaps out and threads */
 } Parts;
-
-typedef enum { SINGLE, BATCH, OTHER } Kind; /* of a call */
 
 /* Whether an object is a tuple of texts, at least one: names of joints or links. */
 static int is_names(PyObject *object)
@@ -62,6 +62,8 @@ static int take_apart(PyObject *const *args, Py_ssize_t count, PyObject *names, 
         return 0;
     parts->count = 0;
     parts->out = NULL;
+    parts->threads = 1;
+    parts->place = -1;
     parts->bare = 1;
     for (Py_ssize_t i = 0; i < count + named; i++) {
         PyObject *one = args[i];
@@ -69,6 +71,11 @@ static int take_apart(PyObject *const *args, Py_ssize_t count, PyObject *names, 
             if (!PyArray_CheckExact(one) && one != Py_None)
                 return 0;
             parts->out = one == Py_None ? NULL : one;
+        } else if (i >= count && is_threads(PyTuple_GET_ITEM(names, i - count))) {
+            parts->threads = threads_of(one);
+            parts->place = i;
+            if (parts->threads == 0)
+                return 0;
         } else if (is_input(one)) {
             if (parts->count == MAX_INPUTS)
                 return 0;
@@ -83,9 +90,9 @@ static int take_apart(PyObject *const *args, Py_ssize_t count, PyObject *names, 
 }
 
 /* How a method is called: its name alone, or (name, *positional, names of keywords, *theirs), an ellipsis per input. */
-static PyObject *spelling(const Method *self, PyObject *const *args, Py_ssize_t count, PyObject *names, int bare)
+static PyObject *spelling(const Method *self, PyObject *const *args, Py_ssize_t count, PyObject *names, const Parts *parts)
 {
-    if (bare)
+    if (parts->bare)
         return Py_NewRef(self->name);
     Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names), at = 0;
     PyObject *key = PyTuple_New(1 + count + (named > 0 ? 1 + named : 0));
@@ -95,28 +102,9 @@ static PyObject *spelling(const Method *self, PyObject *const *args, Py_ssize_t 
     for (Py_ssize_t i = 0; i < count + named; i++) {
         if (i == count)
             PyTuple_SET_ITEM(key, at++, Py_NewRef(names));
-        PyTuple_SET_ITEM(key, at++, Py_NewRef(is_input(args[i]) ? Py_Ellipsis : args[i]));
+        PyTuple_SET_ITEM(key, at++, Py_NewRef(i == parts->place ? Py_None : is_input(args[i]) ? Py_Ellipsis : args[i]));
     }
     return key;
-}
-
-/* Whether the inputs look like what entries are for; worth learning then. The first one tells. */
-static Kind kind_of(const Parts *parts)
-{
-    if (parts->count == 0 || !PyArray_CheckExact(parts->inputs[0]))
-        return parts->count > 0 ? SINGLE : OTHER;
-    PyArrayObject *array = (PyArrayObject *)parts->inputs[0];
-    if (PyArray_TYPE(array) != NPY_DOUBLE)
-        return PyArray_NDIM(array) == 1 && PyTypeNum_ISINTEGER(PyArray_TYPE(array)) ? SINGLE : OTHER;
-    return PyArray_NDIM(array) == 1 ? SINGLE : BATCH;
-}
-
-/* Whether an entry, or NULL, has nothing for such calls though there may be something by now. */
-static int is_lacking(const Entry *entry, Kind kind)
-{
-    if (entry == NULL)
-        return 1;
-    return kind == SINGLE ? entry->one.function == NULL : entry->wide.function == NULL && !entry->hopeless;
 }
 
 /* The entry that a call in this spelling has, or NULL; borrowed. One of another setting is none. */
@@ -128,16 +116,11 @@ static Entry *learned(PyObject *calls, PyObject *key)
 }
 
 /* Has a call in this spelling looked at by Python, which may put an entry there; -1 with an exception. */
-static int learn(Method *self, PyObject *object, PyObject *calls, PyObject *key, Kind kind)
+static int learn(Method *self, PyObject *object, PyObject *key)
 {
     PyObject *done = PyObject_CallFunctionObjArgs(self->learn, object, key, NULL);
-    if (done == NULL)
-        return -1;
-    Py_DECREF(done);
-    Entry *entry = learned(calls, key);
-    if (entry != NULL && kind == BATCH)
-        entry->hopeless = entry->wide.function == NULL;
-    return PyErr_Occurred() ? -1 : 0;
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
 }
 
 /* Remembers where objects of a class have their calls, if that is a slot; -1 with an exception. */
@@ -185,19 +168,18 @@ static PyObject *method_call(PyObject *callable, PyObject *const *args, size_t n
     PyObject *calls = calls_of(self, args[0]);
     if (calls == NULL)
         return PyErr_Occurred() ? NULL : PyObject_Vectorcall(self->function, args, nargsf, names);
-    PyObject *result = NULL, *key = spelling(self, args + 1, count - 1, names, parts.bare);
+    PyObject *result = NULL, *key = spelling(self, args + 1, count - 1, names, &parts);
     Entry *entry = key == NULL ? NULL : learned(calls, key);
-    Kind kind = kind_of(&parts);
     Py_XINCREF(entry);
-    if (entry != NULL && kind != OTHER)
-        result = kind == BATCH ? batch_answer(entry, parts.inputs, parts.count, parts.out)
-                               : entry_answer((PyObject *)entry, parts.inputs, parts.count, parts.out);
+    if (entry != NULL)
+        result = any_answer(entry, parts.inputs, parts.count, parts.out, parts.threads);
     else if (!PyErr_Occurred())
         result = Py_NewRef(Py_NotImplemented);
     if (result == Py_NotImplemented) {
         Py_DECREF(result);
         result = PyObject_Vectorcall(self->function, args, nargsf, names);
-        if (result != NULL && kind != OTHER && is_lacking(entry, kind) && learn(self, args[0], calls, key, kind) < 0)
+        int learns = entry != NULL ? entry->lacking : PyDict_GetItemWithError(calls, key) != Py_None;
+        if (result != NULL && learns && learn(self, args[0], key) < 0)
             Py_CLEAR(result);
     }
     Py_XDECREF((PyObject *)entry);
@@ -263,7 +245,8 @@ static PyGetSetDef method_attributes[] = {{"__dict__", PyObject_GenericGetDict, 
 PyTypeObject MethodType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "recursa._entry.Method",
     .tp_doc = "Method(function, name, learn): the function, or an entry that object._calls holds for this spelling of "
-              "a call. After a call in a spelling that is not there, learn(object, spelling) may put one there.",
+              "a call. After a call in a spelling that is not there, learn(object, spelling) may put one there, or None "
+              "where there will never be one.",
     .tp_basicsize = sizeof(Method),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
     .tp_new = method_new,

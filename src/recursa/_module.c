@@ -47,6 +47,8 @@ static PyObject *choose(PyObject *self, PyObject *number)
 
 static PyMethodDef functions[] = {{"pseudo_inverses", pseudo_inverses, METH_VARARGS, "Of small matrices."},
                                   {"run", blocks_of_python, METH_VARARGS, "Blocks of states through compiled code."},
+                                  {"empty", empty_array, METH_VARARGS, "An array whose memory is kept when it is freed."},
+                                  {"kept_bytes", kept_bytes, METH_NOARGS, "Bytes that are kept for results to come."},
                                   {"choose", choose, METH_O, "How things are compiled from now on, as a number."},
                                   {"turned_rows", turned_rows, METH_VARARGS, "Rows of small matrices made orthogonal."},
                                   {"pieces", PATH(path_pieces), METH_FASTCALL, "Polynomials between joins."},
@@ -65,7 +67,7 @@ static int prepare(PyObject *m)
         return -1;
     }
     import_array1(-1);
-    if (entries_prepare() < 0 || inputs_prepare() < 0 || methods_prepare() < 0 ||
+    if (memory_prepare() < 0 || entries_prepare() < 0 || inputs_prepare() < 0 || methods_prepare() < 0 ||
         PyModule_AddIntMacro(m, MAX_SMALL) < 0 || PyModule_AddIntMacro(m, MAX_INPUTS) < 0 ||
         PyModule_AddIntMacro(m, MAX_QUATERNIONS) < 0)
         return -1;

@@ -14,24 +14,28 @@ from numpy.typing import ArrayLike
 
 from recursa.constraints import plans
 from recursa.constraints.quantities import constrained
-from recursa.dynamics import articulated, configuration
+from recursa.dynamics import configuration
 from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import DivergenceError, ShapeError, StateError, TooLargeError, unknown_name
 from recursa.evaluation.hints import motion, warn_of_conventions
+from recursa.evaluation.resolved import NO_OPTIONS, Options, ResolvedQuantity
 from recursa.integrators import Scheme, named, stages_of
 from recursa.integrators.table import RolloutIntegrator
+from recursa.kernels.dispatch import result_array
 from recursa.kernels.kernel import Program, program
 from recursa.kernels.rollout_emit import Motions
 from recursa.kernels.rollout_kernel import RolloutRun
+from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
 from recursa.model.constraints import Prescribed, called
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
+from recursa.quantities import Quantity
 from recursa.robot import Robot
 from recursa.rollout_steps import flat, stepped
 from recursa.runs.rollouts import Rollout, saved_times
 from recursa.sweeps import Plan
-from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare, result_array
+from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare
 
 if TYPE_CHECKING:
     from recursa.control.closing import Closed
@@ -348,9 +352,9 @@ def _carry_out(
     robot.evaluator.require_hinges({"q": run.q} | extra)
     store = robot.evaluator.store_for(extra, MayMove.INERTIAS)
     dtype = run.q.dtype
-    if not robot.evaluator.subject.tied and store.compiles(Batch({}, (run.rows,), dtype)):
+    if not robot.evaluator.subject.tied and store.compiles(dtype):
         stages = stages_of(scheme)
-        make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra), closed, pushes, stages)
+        make = partial(_motions, robot, store.compiled_model, losses, bool(extra), closed, pushes, stages)
         key = losses, bool(extra), None if closed is None else closed.key(), pushes and (pushes.size, pushes.turned)
         kernel = store.rollout(key, make, scheme, dtype == np.float32)
         if kernel is not None:
@@ -361,7 +365,7 @@ def _carry_out(
 
 
 def _motions(
-    model: Model,
+    robot: Robot,
     moved_frames: Model,
     losses: Losses,
     parameters: bool,
@@ -371,28 +375,28 @@ def _motions(
     form: str | None,
 ) -> Motions:
     """The parts of a native loop. Forward dynamics does not depend on where link frames are."""
-    pushed = pushes is not None
+    model = robot.model
     nq, nv, own = model.nq, model.nv, {"parameters": 10 * model.nbodies} if parameters else {}
 
-    def joints(plan: Plan, found: str, sizes: dict[str, int]) -> Program:
+    def answered(quantity: Quantity, given: Sequence[str] = (), options: Options = NO_OPTIONS) -> Program:
+        asked = robot.evaluator.required(quantity, given, options)
+        assert isinstance(asked, ResolvedQuantity)  # robots with tied joints are stepped from Python
+        return asked.program(form)
+
+    def after(plan: Plan, sizes: dict[str, int]) -> Program:
         return program(
-            plan, moved_frames, sizes | own, lambda values: joint_vector(model, values.lists.get(found, [])), form
+            plan, moved_frames, sizes | own, lambda values: joint_vector(model, values.lists.get("after", [])), form
         )
 
-    options: dict[str, Any] = {"wrenches": pushed, "losses": losses, "springs": model.has_springs}
-    forward, closing, allowed = articulated.forward_plan(**options), None, None
+    closing, allowed = None, None
     if constrained(model):
         scale = model.unit_length
-        forward = plans.forward_plan(model, scale, **options)
-        closing = joints(plans.closing_plan(model, scale), "after", {"q": nq}) if plans.has_places(model) else None
-        allowed = joints(plans.impulse_plan(model, scale), "after", {"q": nq, "v": nv})
-    sizes = {"q": nq, "v": nv, "tau": nv} | ({"wrench": 6 * len(model.links)} if pushed else {})
-    acceleration = joints(forward, "qdd", sizes)
-    moved = program(configuration.INTEGRATE_PLAN, model, {"q": nq, "v": nv}, configuration.next_entries, form)
-    local_rate = None
-    if not flat(model):
-        sizes = {"joint:x": nv, "v": nv}
-        local_rate = program(configuration.CHART_RATES_PLAN, model, sizes, configuration.chart_entries, form)
+        closing = after(plans.closing_plan(model, scale), {"q": nq}) if plans.has_places(model) else None
+        allowed = after(plans.impulse_plan(model, scale), {"q": nq, "v": nv})
+    given = [*(() if pushes is None else ("wrenches",)), *own]
+    acceleration = answered(FORWARD_DYNAMICS, given, {"losses": losses})
+    moved = answered(configuration.INTEGRATE)
+    local_rate = None if flat(model) else answered(configuration.CHART_RATES)
     law = None if closed is None else closed.followed(stages, form)
     placing = None if pushes is None else pushes.placing(model, form)
     size = 0 if pushes is None else pushes.size

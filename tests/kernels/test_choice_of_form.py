@@ -5,20 +5,17 @@ from __future__ import annotations
 import pytest
 
 import recursa as rc
-from recursa.evaluation.evaluator import Question, Way
+from recursa.evaluation.resolved import Question, ResolvedQuantity
 from recursa.kernels import kernel
 from recursa.kernels.graph import Graph
 from recursa.quantities import quantity
-from recursa.sweeps.inputs import kind_of_input
 
 
 def chosen(robot: rc.Robot, what: str, form: str | None = None) -> kernel.Program:
     question = Question.of(quantity(what), (), {})
-    way = robot.evaluator.way(question)
-    assert isinstance(way, Way)
-    model = way.kernels.compiled_model
-    sizes = {name: kind_of_input(name).size(model) for name in question.quantity.inputs}
-    return kernel.program(way.compiled_plan, model, sizes, way.recipe.gather, form, way.recipe.looped)
+    asked = robot.evaluator.resolve(question)
+    assert isinstance(asked, ResolvedQuantity)
+    return asked.program(form)
 
 
 @pytest.mark.parametrize(

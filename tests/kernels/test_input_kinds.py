@@ -10,9 +10,11 @@ import pytest
 
 import recursa as rc
 from recursa.errors import ShapeError, UnknownNameError
-from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.evaluation.resolved import ResolvedQuantity
+from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.kernel import Entry, Kernel
 from recursa.model.model import Model
+from recursa.quantities.quantity import Recipe
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, each_link, run
 from recursa.sweeps.batching import prepare
@@ -129,13 +131,15 @@ def test_arguments_are_checked_and_read_by_native_entries():
                 part = vector[joint.q_start + joint.kind.quaternion :][:4]
                 part /= np.linalg.norm(part)
     row["heat"] = row["heat"].reshape(len(model.links), 2)
-    store, shape = KernelStore(model), (model.nbodies + len(model.links),)
-    found = evaluate(store, reading_all(), row, gather, shape, key="kinds")
+    recipe = Recipe(reading_all(), gather, (model.nbodies + len(model.links),))
+    sizes = {name: kind_of_input(name).size(model) for name in NAMES}
+    asked = ResolvedQuantity("kinds", recipe, KernelStore(model), sizes)
+    found = asked.answer(row)
     assert np.allclose(found, expected(model, row | {"heat": row["heat"].ravel()}), rtol=1e-13, atol=1e-13)
     with pytest.raises(ShapeError, match=r"heat has shape \(4,\).*two numbers per link"):
         prepare(model, {"heat": np.zeros(4)}, {})
     if Entry is not None:
-        entry = store.entry("kinds", NAMES, shape)
+        entry = asked.entry()
         assert entry is not None
         assert np.array_equal(entry(*row.values()), found)
         parts = {joint.name: kind_of_input("load").part(model, k) for k, joint in enumerate(model.joints)}

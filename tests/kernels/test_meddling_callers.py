@@ -85,7 +85,7 @@ def test_nothing_is_asked_after_an_interrupt(arm: rc.Robot, monkeypatch: pytest.
 
 def test_what_cannot_be_called_is_no_guard() -> None:
     def entry(size: int) -> Any:
-        return native.Entry((native.Input((size,)),), (1,), None, None, None, True)
+        return native.Entry((native.Input((size,)),), (1,), None, (None,) * 4, True)
 
     with pytest.raises(ValueError, match="one guard"):
         entry(2).guarded(entry(2), (0,))

@@ -12,7 +12,7 @@ import recursa as rc
 import zoo
 from recursa.dynamics.configuration import random_input
 from recursa.errors import UntraceableError
-from recursa.evaluation.evaluator import Question, Way
+from recursa.evaluation.resolved import Question, ResolvedQuantity
 from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.kernel import Kernel
@@ -39,11 +39,10 @@ def tied() -> rc.Robot:
 def function_of(robot: rc.Robot, name: str, given: tuple[str, ...] = (), **options: Any) -> PlanFunction:
     """What the robot answers a question with."""
     record = quantity(name)
-    way = robot.evaluator.way(Question.of(record, given, options))
-    assert isinstance(way, Way)
-    model = way.kernels.compiled_model
-    sizes = {record.reads.get(one, one): record.kind(one).size(model) for one in (*record.inputs, *given)}
-    return PlanFunction(way.compiled_plan, model, sizes, way.recipe.gather, int(np.prod(way.recipe.shape)))
+    asked = robot.evaluator.resolve(Question.of(record, given, options))
+    assert isinstance(asked, ResolvedQuantity)
+    model, recipe = asked.kernels.compiled_model, asked.recipe
+    return PlanFunction(asked.compiled_plan, model, asked.sizes, recipe.gather, int(np.prod(recipe.shape)))
 
 
 def rows_of(function: PlanFunction, sizes: dict[str, int], rng: np.random.Generator) -> dict[str, Any]:

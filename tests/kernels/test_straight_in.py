@@ -112,9 +112,28 @@ TABLE |= {
 TABLE |= {
     f"mass matrix, {name}": lambda r, s, name=name: r.mass_matrix(s.q, method=name) for name in get_args(MassMethod)
 }
-OTHERWISE: dict[str, Call] = {  # as docs/notes/measurements.md says
+TABLE |= {
     "single precision": lambda r, s: r.inverse_dynamics(*(x.astype(np.float32) for x in (s.q, s.v, s.a))),
-    "a batch": lambda r, s: r.inverse_dynamics(s.q[None], s.v[None], s.a[None]),
+    "single precision, batch": lambda r, s: r.inverse_dynamics(*(_rows(x).astype(np.float32) for x in (s.q, s.v, s.a))),
+    "single and double": lambda r, s: r.inverse_dynamics(_rows(s.q).astype(np.float32), _rows(s.v), _rows(s.a)),
+    "a batch of one": lambda r, s: r.inverse_dynamics(s.q[None], s.v[None], s.a[None]),
+    "an empty batch": lambda r, s: r.inverse_dynamics(*(_rows(x)[:0] for x in (s.q, s.v, s.a))),
+    "one thread": lambda r, s: r.inverse_dynamics(_rows(s.q), _rows(s.v), _rows(s.a), threads=1),
+    "two threads": lambda r, s: r.inverse_dynamics(_rows(s.q), _rows(s.v), _rows(s.a), threads=2, losses=True),
+    "one state on threads": lambda r, s: r.mass_matrix(s.q, threads=3),
+    "broadcast": lambda r, s: r.inverse_dynamics(s.q, _rows(s.v), _rows(s.a)[:, None]),
+    "rows as lists": lambda r, s: r.inverse_dynamics(_rows(s.q).tolist(), _rows(s.v).tolist(), s.a.tolist()),
+    "whole numbers in rows": lambda r, s: r.inverse_dynamics(_rows(s.q), np.arange(33).reshape(11, 3), s.a > 0),
+    "columns": lambda r, s: r.inverse_dynamics(*(np.asfortranarray(_rows(x)) for x in (s.q, s.v, s.a))),
+    "a few with parameters": lambda r, s: r.forward_dynamics(_rows(s.q), s.v, s.a, parameters=s.parameters),
+}
+
+
+def _rows(x: np.ndarray) -> np.ndarray:
+    return x + 0.1 * np.arange(11)[:, None]
+
+
+OTHERWISE: dict[str, Call] = {  # as docs/notes/measurements.md says
     "several results": lambda r, s: r.forward_dynamics(s.q, s.v, s.a, links=True),
     "mass matrix and solve": lambda r, s: r.forward_dynamics(s.q, s.v, s.a, method="composite"),
 }
@@ -343,7 +362,7 @@ def test_an_entry_that_is_asked_while_it_reads_answers_right(arm: rc.Robot, monk
 
 
 def entry(*inputs: tuple[int, ...], shape: tuple[int, ...] = (2,), code: tuple[int, ...] | None = None) -> Any:
-    return native.Entry(tuple(map(native.Input, inputs)), shape, None, code, None, True)
+    return native.Entry(tuple(map(native.Input, inputs)), shape, None, (code, None, None, None), True)
 
 
 @pytest.mark.parametrize(

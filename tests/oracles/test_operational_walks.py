@@ -14,7 +14,7 @@ from dense_robot import DenseRobot
 from looped_results import looped_result
 from numeric import close, same_bits, states
 from questions import answered, interpreted, kernel_used
-from recursa.evaluation.evaluator import Question
+from recursa.evaluation.resolved import Question
 from recursa.kernels.emit import Shape
 from recursa.kernels.loop import LoopProgram
 from recursa.loading import trusted
@@ -85,7 +85,7 @@ def test_walks_match_dense_algebra(name, frame):
     with answered("loop"):
         found = robot.delassus(q, list(rows), coordinates=rows, frame=frame)
         same_bits(robot.delassus(q[1], list(rows), coordinates=rows, frame=frame), found[1])
-    recipe = robot.evaluator.way(question(robot, rows, frame)).recipe
+    recipe = robot.evaluator.resolve(question(robot, rows, frame)).recipe
     by_plan = looped_result(recipe.looped, robot.model, {"q": q[1]}).reshape(recipe.shape)
     wanted, limit = expected(robot, q[1], rows, frame), tolerance(robot, q[1])
     close(found[1], wanted, limit, "as a kernel")
@@ -132,7 +132,7 @@ def test_links_of_different_trees_and_of_the_world_do_not_feel_each_other():
 
 def program(robot: rc.Robot, *links: int) -> LoopProgram:
     """Positions of some links."""
-    recipe = robot.evaluator.way(question(robot, {f"link{k}": "position" for k in links}, "body")).recipe
+    recipe = robot.evaluator.resolve(question(robot, {f"link{k}": "position" for k in links}, "body")).recipe
     return LoopProgram.of(recipe.looped, robot.model, {"q": robot.nq})
 
 

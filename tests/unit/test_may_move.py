@@ -16,7 +16,7 @@ from looped_results import looped_result
 from numeric import tied_gripper
 from questions import QUESTIONS, arguments, each, interpreted
 from recursa.errors import NoSweepError
-from recursa.evaluation import evaluator
+from recursa.evaluation import resolved
 from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.kernel import Gather
 from recursa.kernels.loop import Looped
@@ -74,7 +74,7 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
         return evaluate(store, plan, *args, compiled_plan=compiled_plan, **more)
 
     monkeypatch.setattr(KernelStore, "_make", note)
-    monkeypatch.setattr(evaluator, "evaluate", evaluated)
+    monkeypatch.setattr(resolved, "evaluate", evaluated)
     return found
 
 
@@ -174,7 +174,7 @@ def assert_free_of_what_may_move(robot: rc.Robot, expression: Expression) -> May
         np.array(list(f.lowered.entries(run(f.plan, model, inputs))), float) for model in (robot.model, f.kernel_model)
     )
     assert not differ(plain, moved), expression
-    return f._store.may_move
+    return f._resolved.kernels.may_move
 
 
 @pytest.mark.parametrize("name", ["stanford", "small_mixed_tree"])

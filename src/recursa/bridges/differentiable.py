@@ -17,7 +17,8 @@ import numpy as np
 
 from recursa.bridges.functions import GraphFunction
 from recursa.errors import RecursaError, StateError, UntraceableError, unknown_name
-from recursa.evaluation.evaluator import Evaluator, Question, Way
+from recursa.evaluation.evaluator import Evaluator
+from recursa.evaluation.resolved import Question, ResolvedQuantity
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.answers import Answers
 from recursa.kernels import native
@@ -163,50 +164,26 @@ class DifferentiableRobot:
         axes = {name: record.kind(name).axes(model, 0) for name in names} | ({GRAVITY: (3,)} if with_gravity else {})
         sizes = {code_name(name): math.prod(own) for name, own in axes.items()}
         tracing = _Tracing(model, question, axes, with_gravity=with_gravity)
-        way = self._evaluator.way(question)
-        if isinstance(way, Composed):
-            shape = tracing.shape()
-        else:
-            self._evaluator.require_inertia(way.recipe.plan, tuple(record.reads.get(name, name) for name in names))
-            if way.recipe.require is not None:
-                way.recipe.require(model)
-            shape = way.recipe.shape
+        asked = self._evaluator.required(record, question.given, dict(question.options))
+        shape = tracing.shape() if isinstance(asked, Composed) else asked.recipe.shape
         own, sweeps = None, None
-        if not with_gravity and not isinstance(way, Composed):
-            own = _OwnKernel(self._evaluator, question, way)
-            sweeps = partial(_sweeps, question, way) if model.nbodies > FEW_BODIES else None
+        if not with_gravity and not isinstance(asked, Composed):
+            own = partial(_own_kernel, asked)
+            sweeps = partial(_sweeps, asked) if model.nbodies > FEW_BODIES else None
         function = GraphFunction(record.name, sizes, math.prod(shape), tracing, own=own, sweeps=sweeps)
         turned = {name: model.quaternions for name in names if record.kind(name).coordinates and model.quaternions}
         return Differentiable(function, axes, shape, turned)
 
 
-def _sizes(question: Question, model: Model) -> dict[str, int]:
-    """Numbers of every array of a question, by the names that its plan reads."""
-    record = question.quantity
-    names = (*record.inputs, *question.given)
-    return {record.reads.get(name, name): record.kind(name).size(model) for name in names}
-
-
-def _sweeps(question: Question, way: Way) -> PlanFunction:
+def _sweeps(asked: ResolvedQuantity) -> PlanFunction:
     """What a question is answered with, as a function that can be differentiated sweep by sweep."""
-    model, recipe = way.kernels.compiled_model, way.recipe
-    return PlanFunction(way.compiled_plan, model, _sizes(question, model), recipe.gather, math.prod(recipe.shape))
+    recipe, model = asked.recipe, asked.kernels.compiled_model
+    return PlanFunction(asked.compiled_plan, model, asked.sizes, recipe.gather, math.prod(recipe.shape))
 
 
-class _OwnKernel:
-    """The kernel with which the robot itself answers a question: the same bits, and loops for large robots."""
-
-    def __init__(self, evaluator: Evaluator, question: Question, way: Way) -> None:
-        self.evaluator, self.question, self.way = evaluator, question, way
-
-    def __call__(self, single: bool) -> Kernel | None:
-        way, model = self.way, self.evaluator.model
-        if not native.available() or model.nbodies == 0:
-            return None
-        sizes = _sizes(self.question, model)
-        return way.kernels.kernel(
-            way.compiled_plan, self.question, sizes, way.recipe.gather, way.recipe.looped, single=single
-        )
+def _own_kernel(asked: ResolvedQuantity, single: bool) -> Kernel | None:
+    """The kernel with which the robot itself answers: the same bits, and loops for large robots."""
+    return asked.kernel(single=single) if native.available() and asked.kernels.model.nbodies > 0 else None
 
 
 class _Tracing:
@@ -253,13 +230,14 @@ class TracingEvaluator(ScalarEvaluator):
     def _of(self, model: Model) -> Self:
         return type(self)(model, self.gravity)
 
-    def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
+    def _run(self, asked: ResolvedQuantity, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
         if self.gravity is None:
-            return super()._run(way, inputs, symbols=symbols)
-        own = way.kernels.model  # as it is: what may be moved for a kernel takes the axes of gravity with it
+            return super()._run(asked, inputs, symbols=symbols)
+        own = asked.kernels.model  # as it is: what may be moved for a kernel takes the axes of gravity with it
         if own.gravity != self.model.gravity:
             raise UntraceableError("its method has gravity in other axes; another method takes gravity=")
-        return object_array(list(way.recipe.gather(run(way.recipe.plan, replace(own, gravity=self.gravity), inputs))))
+        values = run(asked.recipe.plan, replace(own, gravity=self.gravity), inputs)
+        return object_array(list(asked.recipe.gather(values)))
 
     def solve(self, mass: Array, columns: Array) -> Array:
         """``inv(mass) columns`` by ``L D L^T``."""

@@ -14,15 +14,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from recursa.errors import ShapeError, StateError, UntraceableError
-from recursa.evaluation.evaluator import NO_OPTIONS, Options, Question, Way
-from recursa.kernels.kernel import FunctionProgram, Program, program
+from recursa.evaluation.resolved import NO_OPTIONS, Options, Question
+from recursa.kernels.kernel import FunctionProgram, Program
 from recursa.kernels.rollout_emit import Loop, Slot
 from recursa.methods.actuation import motor_torques
-from recursa.quantities import Quantity
+from recursa.quantities import Composed, Quantity
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
-from recursa.sweeps.inputs import kind_of_input
 
 X = TypeVar("X")  # an array of some states: numbers, or a place in memory
 Function = Callable[..., Iterable[Scalar]]  # of lists of scalars, one per array
@@ -56,17 +55,8 @@ class OnArrays:
         self.robot, self.threads = robot, threads
 
     def ask(self, quantity: Quantity, options: Options = NO_OPTIONS, **arrays: Array) -> Array:
-        """By the robot's evaluator, compiled where that is possible; single states by a native entry, once there is."""
-        evaluator, single = self.robot.evaluator, all(x.ndim == 1 for x in arrays.values())
-        key = (OnArrays, quantity, *options.items(), *arrays)
-        entry = evaluator.kept.get(key) if single else None
-        if entry is not None:
-            found = entry(*(arrays[name] for name in quantity.arrays if name in arrays))
-            if found is not NotImplemented:
-                return found.reshape(-1)  # type: ignore[no-any-return]
-        found = evaluator.evaluate(quantity, arrays, options, None, self.threads)
-        if single and entry is None and (made := evaluator.entry(Question.of(quantity, arrays, options))) is not None:
-            evaluator.kept[key] = made
+        """By the robot's evaluator, compiled where that is possible."""
+        found = self.robot.evaluator.evaluate(quantity, arrays, options, None, self.threads)
         axes = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
         return found.reshape(*axes, prod(found.shape[len(axes) :]))
 
@@ -108,22 +98,11 @@ class OnSizes:
 
     def ask(self, quantity: Quantity, options: Options = NO_OPTIONS, **arrays: int) -> int:
         """The function of a quantity, as kernels have it."""
-        evaluator = self.robot.evaluator
-        optional = [name for name in quantity.optional if name in arrays]
-        way = evaluator.way(Question.of(quantity, optional, options))
-        if not isinstance(way, Way):
+        asked = self.robot.evaluator.required(quantity, arrays, options)
+        if isinstance(asked, Composed):
             raise UntraceableError(f"{quantity.name} of this robot is made of other quantities")
-        recipe = way.recipe
-        evaluator.require_inertia(recipe.plan, tuple(quantity.read(arrays)))
-        if recipe.require is not None:
-            recipe.require(evaluator.model)
-        names = [quantity.reads.get(name, name) for name in (*quantity.inputs, *optional)]
-        sizes = {name: kind_of_input(name).size(evaluator.model) for name in names}
-        made = program(
-            way.compiled_plan, way.kernels.compiled_model, sizes, recipe.gather, recipe.form or self.form, recipe.looped
-        )
-        self.programs.append(made)
-        return prod(recipe.shape)
+        self.programs.append(asked.program(self.form))
+        return prod(asked.recipe.shape)
 
     def apply(self, function: Function, size: int, *arrays: int) -> int:
         """The function spelled out."""
@@ -161,9 +140,9 @@ class OnLoop:
 
     def ask(self, quantity: Quantity, options: Options = NO_OPTIONS, **arrays: Slot) -> Slot:
         """A call; inputs in the order of the quantity."""
-        way: Any = self.robot.evaluator.way(Question.of(quantity, arrays, options))
+        asked: Any = self.robot.evaluator.resolve(Question.of(quantity, arrays, options))
         given = [arrays[name] for name in quantity.arrays if name in arrays]
-        return self._called(given, prod(way.recipe.shape))
+        return self._called(given, prod(asked.recipe.shape))
 
     def apply(self, function: Function, size: int, *arrays: Slot) -> Slot:
         """A call."""

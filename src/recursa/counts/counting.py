@@ -10,7 +10,7 @@ from recursa.counts.arms import generalized
 from recursa.counts.exact import ExactGraph
 from recursa.counts.solving import solve_symmetric
 from recursa.errors import RecursaError, UntraceableError, unknown_name
-from recursa.evaluation.evaluator import Way
+from recursa.evaluation.resolved import ResolvedQuantity
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.asking import exported
 from recursa.facade.export_questions import ExportQuestion
@@ -115,8 +115,8 @@ class _TableEvaluator(_CountingEvaluator):
     def __init__(self, model: Model) -> None:
         super().__init__(model, Subject(model, on_axes=model))
 
-    def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
-        return super()._run(way, inputs, symbols=False)
+    def _run(self, asked: ResolvedQuantity, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
+        return super()._run(asked, inputs, symbols=False)
 
     def require_inertia(self, plan: Plan, arguments: Mapping[str, Any] | tuple[str, ...]) -> None:
         """Its numbers are symbols, and general."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,9 @@ from recursa.diagonal.curvature import Flatness, curvature_terms, in_orthonormal
 from recursa.diagonal.metric_quantities import CHRISTOFFEL, SENSITIVITY
 from recursa.diagonal.quantities import require_independent
 from recursa.errors import RecursaError, SingularHingeError, unknown_name
-from recursa.evaluation.answering import Call, answers
+from recursa.evaluation.answering import answers
 from recursa.evaluation.arrays import as_given
-from recursa.evaluation.evaluator import NO_OPTIONS, Question, into
+from recursa.evaluation.evaluator import NO_OPTIONS, into
 from recursa.sweeps.batching import Array, as_array
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ _TINY = 1e-30  # the complex step; its square is nothing beside one
 
 
 class Asking:
-    """A view of a robot that answers in its own coordinates, with its own native entries."""
+    """A view of a robot that answers in its own coordinates."""
 
-    __slots__ = ("_calls", "_robot")
+    __slots__ = ("_calls", "_evaluator", "_robot")
 
     def __init__(self, robot: Robot) -> None:
-        self._robot = robot
-        self._calls: dict[Call, Callable[..., Any]] = {}
+        self._robot, self._evaluator = robot, robot.evaluator
+        self._calls = robot.evaluator.calls
 
     def _independent(self) -> None:
         """Refuse robots with tied joints: their mass matrix has no sweeps for factors."""
@@ -40,10 +40,7 @@ class Asking:
     @property
     def _answer(self) -> Callable[..., Array]:
         """``_answer(quantity, arrays, options, out, threads)``, as of the robot."""
-        return self._robot.evaluator.evaluate
-
-    def _native_entry(self, question: Question) -> Any:
-        return self._robot._native_entry(question)
+        return self._evaluator.evaluate
 
 
 class Metric(Asking):

@@ -107,11 +107,11 @@ def all_turn_something(model: Model, ask: Ask) -> bool:
     """Whether every joint certainly has something to move, at all states: one number per freedom tells most robots."""
     if not all(joint.independent for joint in model.joints):
         return False
-    margins = ask(HINGES, _margins, model.nv)
-    return bool(margins.min(initial=math.inf) > 0.0)
+    return bool(ask(HINGES, margins, model.nv).min(initial=math.inf) > 0.0)
 
 
-def _margins(values: Values) -> Iterator[Scalar]:
+def margins(values: Values) -> Iterator[Scalar]:
+    """By how much every pivot is more than a zero."""
     for pivots, scales in zip(values["pivots"], values["scale"], strict=True):
         yield from (pivot - RELATIVE_ZERO * scale for pivot, scale in zip(pivots, scales, strict=True))
 

@@ -8,21 +8,24 @@ from inspect import getattr_static, signature
 from typing import Any, NamedTuple, TypeVar
 
 from recursa.evaluation.arrays import as_given
-from recursa.evaluation.evaluator import Question
+from recursa.evaluation.evaluator import Call, Evaluator
+from recursa.evaluation.resolved import Question
 from recursa.kernels.kernel import Method
 from recursa.quantities.quantity import Quantity
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_method.c``
 _NO_OPTIONS = ("self", "out", "threads")
 
 
-def answers(quantity: Quantity) -> Callable[[_Method], _Method]:
+def answers(
+    quantity: Quantity, learn: Callable[[Evaluator, Call, Asked], None] | None = None
+) -> Callable[[_Method], _Method]:
     """Decorator of a method that returns ``self._answer(quantity, its arrays, its options, out, threads)``.
 
     A call is looked up as it is spelled, among ``_calls``. The first one in a spelling runs the method; if a kernel
     answered it, the next one is answered by the kernel's native entry. The entry declines whatever is not plain (see
-    ``_inputs.c``), and then the method itself runs.
+    ``_inputs.c``), and then the method itself runs. ``learn(robot's evaluator, call, what it asks)`` has the entry
+    looked up where the method's answer is not that of the quantity; see :meth:`Evaluator.learn`.
     """
 
     def decorate(method: _Method) -> _Method:
@@ -32,14 +35,14 @@ def answers(quantity: Quantity) -> Callable[[_Method], _Method]:
             return general
         asked = lru_cache(1024)(partial(question_of, quantity, method))
 
-        def learn(self: Any, call: Call) -> None:
+        def called(self: Any, call: Call) -> None:
             found = asked(call)
-            native = None if found is None else self._native_entry(found.question)
-            if found is not None and native is not None:
-                orderly = found.order == tuple(range(len(found.order)))
-                self._calls[call] = native if orderly else native.ordered(found.order)
+            if found is not None and learn is not None:
+                learn(self._evaluator, call, found)
+            elif found is not None:
+                self._evaluator.learn(call, *found)
 
-        return update_wrapper(Method(general, method.__name__, learn), method)  # type: ignore[return-value]
+        return update_wrapper(Method(general, quantity.name, called), method)  # type: ignore[return-value]
 
     return decorate
 

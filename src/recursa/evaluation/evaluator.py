@@ -3,75 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from recursa.dynamics.hinges import HINGES, all_turn_something, pivots_of, singular_at, singular_freedoms
+from recursa.dynamics.hinges import HINGES, all_turn_something, margins, pivots_of, singular_at, singular_freedoms
 from recursa.dynamics.kinematics import POSES
 from recursa.dynamics.lacking import Lacking, refuse_constraints, singular_hinge
 from recursa.dynamics.needs import needs_hinges
 from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
 from recursa.evaluation.hints import bounds_of_doubt, warn_of_conventions
+from recursa.evaluation.resolved import NO_OPTIONS as NO_OPTIONS
+from recursa.evaluation.resolved import Options, Question, ResolvedQuantity
 from recursa.kernels import native
-from recursa.kernels.dispatch import KernelStore, Switch, evaluate
-from recursa.kernels.entry_inputs import Input, argument_input
+from recursa.kernels.dispatch import KernelStore, Switch
+from recursa.kernels.entry_inputs import Input
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities.quantity import Composed, Quantity, Recipe, Refusal, Subject
-from recursa.sweeps.batching import Array, as_array, as_numbers, checked_out, prepare
-from recursa.sweeps.engine import Values
+from recursa.sweeps.batching import Array, Gather, as_array, as_numbers, checked_out, prepare
 from recursa.sweeps.inputs import INPUT_KINDS, kind_of_input
 from recursa.sweeps.plan import Plan
 
-Options = Mapping[str, Hashable]
-NO_OPTIONS: Options = {}
-_POSES = ("poses",)
+Call = str | tuple[Any, ...]  # how somebody spells a call: see ``spelling`` in ``_method.c``
 _GIVEN_IN_FRAMES = tuple(kind.name for kind in INPUT_KINDS.values() if kind.fixes_frames)
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked, as far as it decides how the answer is computed."""
-
-    quantity: Quantity
-    given: tuple[str, ...]  # of the arrays that need not be
-    options: tuple[tuple[str, Hashable], ...]
-
-    @staticmethod
-    def of(quantity: Quantity, given: Iterable[str], options: Options) -> Question:
-        """The question that such a call asks."""
-        named, chosen = set(given), {**quantity.defaults, **options}
-        return Question(
-            quantity, tuple(name for name in quantity.optional if name in named), tuple(sorted(chosen.items()))
-        )
-
-    @cached_property
-    def lasting(self) -> str | None:
-        """The same as text that means this question in every process; None where it would not."""
-        if not (self.quantity.lasting and all(_is_plain(value) for _, value in self.options)):
-            return None
-        return repr((self.quantity.name, self.given, self.options))
-
-
-def _is_plain(value: object) -> bool:
-    """Whether a value says all about itself when it is printed."""
-    if isinstance(value, tuple):
-        return type(value) is tuple and all(map(_is_plain, value))
-    return value is None or type(value) in (str, bool, int, float)
-
-
-@dataclass(frozen=True)
-class Way:
-    """How a question is answered: its recipe, the kernels that serve it, and the plan that these run."""
-
-    recipe: Recipe
-    kernels: KernelStore
-    compiled_plan: Plan
+_POSES = POSES.name
 
 
 class Others:
@@ -111,15 +70,15 @@ class Others:
 class Evaluator:
     """Answers for one model."""
 
-    __slots__ = ("_lacking", "_stores", "_ways", "entries", "kept", "model", "subject")
+    __slots__ = ("_lacking", "_resolved", "_stores", "calls", "kept", "model", "subject")
 
     def __init__(self, model: Model, subject: Subject | None = None) -> None:
         self.model = model
         self.subject = subject or Subject(model)
-        self._ways: dict[Question, Way | Composed] = {}
+        self._resolved: dict[Question, ResolvedQuantity | Composed] = {}
         self._stores: dict[Hashable, KernelStore] = {}
         self._lacking: Lacking | None = None
-        self.entries: dict[Hashable, Any] = {}  # for readers of arguments, which need answers themselves
+        self.calls: dict[Call, Any] = {}  # native entries, by how somebody spells a call
         self.kept: dict[Hashable, Any] = {}  # what others make of this model once
 
     @property
@@ -149,6 +108,30 @@ class Evaluator:
         ``arguments`` are arrays by the names that callers know, None where one is not given; ``options`` choose the
         recipe. ``out`` takes the result, ``threads`` share a large batch.
         """
+        given = [name for name in quantity.arrays if arguments.get(name) is not None]
+        call = (quantity, *options.items(), *arguments, *given)
+        try:
+            entry = self.calls.get(call)
+        except TypeError:  # an option that cannot even be looked up
+            entry = None
+        if entry is not None:
+            result = entry(*[arguments[name] for name in given], out=out, threads=threads)
+            if result is not NotImplemented:
+                return result  # type: ignore[no-any-return]
+        result = self._evaluated(quantity, arguments, options, out, threads)
+        if entry is None or entry.lacking:
+            self.learn(call, Question.of(quantity, given, options))
+        return result
+
+    def _evaluated(
+        self,
+        quantity: Quantity,
+        arguments: Mapping[str, Any],
+        options: Options,
+        out: Array | None,
+        threads: int | None,
+    ) -> Array:
+        """In the general way, which says what is wrong with arguments."""
         order = [name for name in (*quantity.inputs, *quantity.optional) if name in arguments]  # as kernels have them
         ordered = {name: arguments[name] for name in (*order, *arguments)}
         given = {name: value for name, value in ordered.items() if value is not None or name in quantity.inputs}
@@ -156,14 +139,14 @@ class Evaluator:
             if name in given:
                 warn_of_conventions(self.model, given[name], self.kept)
         question = Question.of(quantity, given, options)
-        way = self.way(question)
-        if isinstance(way, Way) and way.recipe.apart is not None and not self._in_one(question, way, given):
-            way = way.recipe.apart
-        if isinstance(way, Composed):
-            return into(out, way.make(Others(self, threads), **self._as_vectors(quantity, given)))
+        found = self.resolve(question)
+        if isinstance(found, ResolvedQuantity) and found.recipe.apart is not None and not self._in_one(found, given):
+            found = found.recipe.apart
+        if isinstance(found, Composed):
+            return into(out, found.make(Others(self, threads), **self._as_vectors(quantity, given)))
         if "wrenches" in given:
             given["wrenches"] = wrench_array(self.model, given["wrenches"], lambda: self._poses(given["q"]))
-        return self._filled(question, way, quantity.read(given), out, threads)
+        return self._filled(found, quantity.read(given), out, threads)
 
     def _as_vectors(self, quantity: Quantity, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Joint vectors that are given by joint name as arrays, which composed quantities calculate with."""
@@ -178,133 +161,121 @@ class Evaluator:
         }
 
     def _filled(
-        self, question: Question, way: Way, arguments: dict[str, Any], out: Array | None, threads: int | None
+        self, asked: ResolvedQuantity, arguments: dict[str, Any], out: Array | None, threads: int | None
     ) -> Array:
-        recipe = way.recipe
-        self.require_inertia(recipe.plan, arguments)
-        if recipe.require is not None:
-            recipe.require(self.model)
+        recipe = asked.recipe
+        self.require(recipe, arguments)
         if recipe.check is not None:
             recipe.check(arguments)
-        result = evaluate(
-            way.kernels,
-            recipe.plan,
-            arguments,
-            recipe.gather,
-            recipe.shape,
-            compiled_plan=way.compiled_plan,
-            key=question,
-            out=out,
-            threads=threads,
-            labels=question.quantity.labels,
-            looped=recipe.looped,
-        )
+        result = asked.answer(arguments, out, threads)
         if needs_hinges(recipe.plan) and not recipe.lenient:
-            self.require_finite(result, arguments, self._pivots(question, way, arguments, result))
+            self.require_finite(result, arguments, self._pivots(asked, arguments, result))
         if recipe.singular is not None and not np.isfinite(result).all() and _all_finite(arguments):
             raise recipe.singular(self.model)
         return result
 
-    def _pivots(self, question: Question, way: Way, arguments: Mapping[str, Any], result: Array) -> Array:
+    def _pivots(self, asked: ResolvedQuantity, arguments: Mapping[str, Any], result: Array) -> Array:
         """The entries of a result that tell whether it is finite."""
-        if way.recipe.pivots is None:
+        if asked.recipe.pivots is None:
             return result
-        cheaper = way.compiled_plan is not way.recipe.plan
-        by_kernel = cheaper and way.kernels.has(question, tuple(arguments), result.dtype)
-        return way.recipe.pivots(result, by_kernel)
+        cheaper = asked.compiled_plan is not asked.recipe.plan
+        by_kernel = cheaper and asked.kernels.has(asked.key, tuple(arguments), result.dtype)
+        return asked.recipe.pivots(result, by_kernel)
 
-    def way(self, question: Question) -> Way | Composed:
+    def resolve(self, question: Question) -> ResolvedQuantity | Composed:
         """How a question is answered; found out once."""
         try:
-            found = self._ways.get(question)
+            found = self._resolved.get(question)
         except TypeError:  # an option that cannot even be looked up; making the recipe says what is wrong with it
             return self._made(question)
-        return found or self._ways.setdefault(question, self._made(question))
+        return found or self._resolved.setdefault(question, self._made(question))
 
-    def _made(self, question: Question) -> Way | Composed:
+    def required(self, quantity: Quantity, given: Iterable[str], options: Options) -> ResolvedQuantity | Composed:
+        """How a question is answered, or an error where the robot lacks what the answer needs, whatever the state."""
+        found = self.resolve(Question.of(quantity, given, options))
+        if isinstance(found, ResolvedQuantity):
+            self.require(found.recipe, tuple(found.sizes))
+        return found
+
+    def _made(self, question: Question) -> ResolvedQuantity | Composed:
         if isinstance(question.quantity.on_constraints, Refusal):
             refuse_constraints(self.model, question.quantity.name, question.quantity.on_constraints)
         recipe = question.quantity.recipe(self.subject, frozenset(question.given), **dict(question.options))
-        return recipe if isinstance(recipe, Composed) else self._way(recipe, question.given)
+        if isinstance(recipe, Composed):
+            return recipe
+        sizes = {name: kind_of_input(name).size(self.model) for name in question.arrays}
+        return ResolvedQuantity(
+            question,
+            recipe,
+            *self._kernels(recipe, sizes),
+            labels=question.quantity.labels,
+            readers=self._readers(sizes),
+            guard=self._hinges(HINGES, margins, self.model.nv)
+            if "parameters" in sizes and needs_hinges(recipe.plan)
+            else None,
+        )
 
-    def _way(self, recipe: Recipe, given: tuple[str, ...]) -> Way:
-        if recipe.cheaper is not None and not set(given) & set(_GIVEN_IN_FRAMES):
+    def _kernels(self, recipe: Recipe, sizes: Mapping[str, int]) -> tuple[KernelStore, Mapping[str, int], Plan | None]:
+        """Where the kernels of a recipe are kept, what they take, and their plan if it is another."""
+        if recipe.cheaper is not None and not set(sizes) & set(_GIVEN_IN_FRAMES):
             kernels = self.store(recipe.cheaper.may_move, recipe.form)
             plan = recipe.cheaper.plan(kernels.compiled_model)
             if plan is not None:
-                return Way(recipe, kernels, plan)
-        if recipe.on_axes:
-            return Way(recipe, self.on_axes, recipe.plan)
-        return Way(recipe, self.store_for(given, recipe.may_move, recipe.form), recipe.plan)
+                return kernels, sizes, plan
+        return (self.on_axes if recipe.on_axes else self.store_for(sizes, recipe.may_move, recipe.form)), sizes, None
 
-    def _in_one(self, question: Question, way: Way, given: Mapping[str, Any]) -> bool:
+    def _in_one(self, asked: ResolvedQuantity, given: Mapping[str, Any]) -> bool:
         """Whether a question is best answered in one go: by one kernel, or by a plan that is short enough."""
         if any(np.iscomplexobj(value) for value in given.values()) or not (Switch.on and native.available()):
             return self.model.nbodies <= FEW_BODIES
-        return self.one_kernel(question, way)
+        return self.one_kernel(asked)
 
-    def one_kernel(self, question: Question, way: Way) -> bool:
+    def one_kernel(self, asked: ResolvedQuantity) -> bool:
         """Whether one kernel is not too long for a question; taken for granted where nothing is compiled."""
-        recipe = way.recipe
-        if not (Switch.on and native.available() and 0 not in recipe.shape):
+        if not (Switch.on and native.available() and 0 not in asked.recipe.shape):
             return True
-        sizes = {name: kind_of_input(name).size(self.model) for name in _names(question)}
-        return way.kernels.kernel(way.compiled_plan, question, sizes, recipe.gather, recipe.looped) is not None
+        return asked.kernel() is not None
 
     # ---- native entries ----------------------------------------------------------------------------------------------
 
-    def entry(self, question: Question) -> Any:
-        """A native way into the kernel that answers a question, if there are such; None else."""
-        way = self._ways.get(question)
-        if way is None or isinstance(way, Composed) or way.recipe.check is not None:
-            return None
-        own = {"wrench": self._wrench_reader()} if "wrenches" in question.given else {}
-        names = _names(question)
-        judged = needs_hinges(way.recipe.plan)
-        solving = judged or way.recipe.singular is not None
-        found: Any = way.kernels.entry(
-            question, names, way.recipe.shape, own, judged=solving and not way.recipe.lenient
-        )
-        if found is None or "parameters" not in names or not judged:
-            return found
-        nv, judging = self.model.nv, ("q", "parameters")  # at every state
-        margins = self.store().entry(_hinge_key(HINGES, nv), judging, (nv,), one=True)
-        return None if margins is None else found.guarded(margins, tuple(map(names.index, judging)))
+    def learn(
+        self, call: Call, question: Question, order: tuple[int, ...] = (), made: Callable[[Any], Any] | None = None
+    ) -> None:
+        """Let a spelling of a call be answered by the native entry of a question, if there is one.
+
+        ``order`` says which argument of the call each input of the question is, if that is not the usual one; ``made``
+        makes another entry of it.
+        """
+        asked = self._resolved.get(question)
+        if not isinstance(asked, ResolvedQuantity):  # a call that is answered otherwise, now and later
+            self.calls[call] = None
+            return
+        entry: Any = asked.entry()
+        if entry is not None and order != tuple(range(len(order))):
+            entry = entry.ordered(order)
+        if entry is not None:
+            self.calls[call] = entry if made is None else made(entry)
 
     def trusting_entry(self, quantity: Quantity, given: Iterable[str] = (), options: Options = NO_OPTIONS) -> Any:
-        """A native function of single-state arrays that leaves the length of quaternions to its caller.
+        """The native function of single-state arrays that leaves the length of quaternions to its caller.
 
-        Its kernel is made at once. It answers NotImplemented where the result is not finite. None where nothing is
-        compiled, and where the quantity is made of others.
+        It answers NotImplemented where the result is not finite. None where nothing is compiled, and where the quantity
+        is made of others.
         """
-        question = Question.of(quantity, given, options)
-        way, names = self.way(question), _names(question)
-        if isinstance(way, Composed):
-            return None
-        self.require_inertia(way.recipe.plan, names)
-        if Input is None or not (Switch.on and native.available()) or self.model.nbodies == 0:
-            return None
-        sizes = {name: kind_of_input(name).size(self.model) for name in names}
-        kernel = way.kernels.kernel(way.compiled_plan, question, sizes, way.recipe.gather, way.recipe.looped)
-        if kernel is None:
-            return None
-        readers = [argument_input(self.model, *one, checked=False) for one in sizes.items()]
-        return kernel.entry(way.recipe.shape, readers, one=True)
+        asked = self.required(quantity, given, options)
+        return None if isinstance(asked, Composed) else asked.entry(trusting=True)
 
-    def _wrench_reader(self) -> Any:
-        """What reads wrenches: of those in world axes it asks the entry for poses, once there is one."""
-        if Input is None:
-            return None
+    def _readers(self, sizes: Mapping[str, int]) -> Mapping[str, Any]:
+        """What reads wrenches: for those in world axes it looks up the entry for poses, once there is one."""
+        if Input is None or "wrench" not in sizes:
+            return {}
         rows = {link.name: row for row, link in enumerate(self.model.links)}
         axes = kind_of_input("wrench").axes(self.model, 0)
-        return Input(axes, rows, wrench=Wrench, entries=self.entries, poses=_POSES)
+        return {"wrench": Input(axes, rows, wrench=Wrench, entries=self.calls, poses=_POSES)}
 
     def _poses(self, q: Any) -> Array:
         found = self.evaluate(POSES, {"q": q})
-        if _POSES not in self.entries:
-            entry = self.entry(Question.of(POSES, (), NO_OPTIONS))
-            if entry is not None:
-                self.entries[_POSES] = entry
+        self.learn(_POSES, Question.of(POSES, (), NO_OPTIONS))
         return found
 
     # ---- kernels -----------------------------------------------------------------------------------------------------
@@ -345,6 +316,12 @@ class Evaluator:
             self._lacking = Lacking.of(self.model)
         return self._lacking
 
+    def require(self, recipe: Recipe, arguments: Mapping[str, Any] | tuple[str, ...]) -> None:
+        """Raise, before anything is evaluated, where the robot has not what a recipe needs."""
+        self.require_inertia(recipe.plan, arguments)
+        if recipe.require is not None:
+            recipe.require(self.model)
+
     def require_inertia(self, plan: Plan, arguments: Mapping[str, Any] | tuple[str, ...]) -> None:
         """Raise, before anything is evaluated, where the robot has not what a plan needs."""
         if "parameters" not in arguments:
@@ -362,9 +339,8 @@ class Evaluator:
         given = {name: np.real(x) for name, x in {"q": q, "parameters": own}.items()}  # a complex step is no place
         double = {name: x.astype(np.float64, copy=False) for name, x in given.items()}
 
-        def ask(plan: Plan, gather: Callable[[Values], Any], numbers: int) -> Array:
-            key = _hinge_key(plan, numbers)
-            return evaluate(self.store(), plan, double, gather, (numbers,), key=key).reshape(-1, numbers)
+        def ask(plan: Plan, gather: Gather, numbers: int) -> Array:
+            return self._hinges(plan, gather, numbers).answer(double).reshape(-1, numbers)
 
         if all_turn_something(self.model, ask):
             return
@@ -372,6 +348,11 @@ class Evaluator:
         for row, at in np.argwhere(singular)[:1].tolist():
             (freedom,) = singular_freedoms(self.model, {at: pivots[row, at]})
             raise singular_hinge(self.model, freedom, " in parameters=")
+
+    def _hinges(self, plan: Plan, gather: Gather, numbers: int) -> ResolvedQuantity:
+        """Numbers of a plan by which hinge inertias are judged."""
+        sizes = {"q": self.model.nq, "parameters": 10 * self.model.nbodies}
+        return ResolvedQuantity(("hinges", plan.name, numbers), Recipe(plan, gather, (numbers,)), self.store(), sizes)
 
     def require_finite(self, result: Array, arguments: Mapping[str, Any], pivots: Array | None = None) -> None:
         """Where finite input gave something that is not finite, name the joint whose hinge inertia is zero.
@@ -416,17 +397,6 @@ def _is_finite(numbers: Array) -> bool:
 
 def _all_finite(arguments: Mapping[str, Any]) -> bool:
     return all(np.isfinite(np.asarray(x)).all() for x in arguments.values())
-
-
-def _hinge_key(plan: Plan, numbers: int) -> Hashable:
-    """What kernels that judge hinge inertias are kept by: so many numbers of a plan."""
-    return "hinges", plan.name, numbers
-
-
-def _names(question: Question) -> tuple[str, ...]:
-    """The arrays of a question by the names that plans know."""
-    quantity = question.quantity
-    return tuple(quantity.reads.get(name, name) for name in (*quantity.inputs, *question.given))
 
 
 def given(**options: Any) -> dict[str, Any]:

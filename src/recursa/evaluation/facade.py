@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from recursa.evaluation.answering import Call
-from recursa.evaluation.evaluator import Evaluator, Question
+from recursa.evaluation.evaluator import Evaluator
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 
@@ -19,7 +17,7 @@ class Facade:
     def __init__(self, model: Model, evaluator: Evaluator | None = None) -> None:
         """``evaluator``: another than the usual one, for other numbers than floats."""
         self._evaluator = evaluator or Evaluator(model)
-        self._calls: dict[Call, Any] = {}  # native entries, by how methods are called
+        self._calls = self._evaluator.calls  # where native code looks calls up
 
     @property
     def model(self) -> Model:
@@ -35,10 +33,6 @@ class Facade:
     def _answer(self) -> Callable[..., Array]:
         """``_answer(quantity, arrays, options, out, threads)``: :meth:`Evaluator.evaluate`."""
         return self._evaluator.evaluate
-
-    def _native_entry(self, question: Question) -> Any:
-        """The native way into the kernel that answers a question for one state, if there is one."""
-        return self._evaluator.entry(question)
 
     @property
     def nq(self) -> int:

@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from recursa.errors import UntraceableError, unknown_name
-from recursa.evaluation.evaluator import Way
+from recursa.evaluation.resolved import ResolvedQuantity
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
+from recursa.kernels.dispatch import KernelStore
 from recursa.model.model import Joint, Model
 from recursa.model.symbols import symbols_of
 from recursa.quantities.quantity import Recipe
@@ -51,14 +52,14 @@ class SymbolicEvaluator(ScalarEvaluator):
         if not self.kept["symbols"]:
             super().require_hinges(arguments)
 
-    def _way(self, recipe: Recipe, given: tuple[str, ...]) -> Way:
+    def _kernels(self, recipe: Recipe, sizes: Mapping[str, int]) -> tuple[KernelStore, Mapping[str, int], Plan | None]:
         """Nothing is moved for a kernel where numbers are symbols."""
         if not self.kept["symbols"]:
-            return super()._way(recipe, given)
-        return Way(recipe, self.on_axes if recipe.on_axes else self.store(), recipe.plan)
+            return super()._kernels(recipe, sizes)
+        return (self.on_axes if recipe.on_axes else self.store()), sizes, None
 
-    def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
-        model = way.kernels.model
+    def _run(self, asked: ResolvedQuantity, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
+        model = asked.kernels.model
         if self.letters:
             if model is not self.model:
                 raise UntraceableError(
@@ -66,7 +67,7 @@ class SymbolicEvaluator(ScalarEvaluator):
                     "constants=True out, or choose another method"
                 )
             model = _lettered(model, self.letters)
-        return object_array(list(way.recipe.gather(run(way.recipe.plan, _in_fractions(model), inputs))))
+        return object_array(list(asked.recipe.gather(run(asked.recipe.plan, _in_fractions(model), inputs))))
 
     def solve(self, mass: Array, columns: Array) -> Array:
         """By elimination."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from recursa.errors import UntraceableError
-from recursa.evaluation.evaluator import Evaluator, Question, Way
+from recursa.evaluation.evaluator import Evaluator
+from recursa.evaluation.resolved import ResolvedQuantity
 from recursa.kernels.graph import Traced
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import run
@@ -20,22 +21,19 @@ class ScalarEvaluator(Evaluator):
     __slots__ = ()
 
     def _filled(
-        self, question: Question, way: Way, arguments: dict[str, Any], out: Array | None, threads: int | None
+        self, asked: ResolvedQuantity, arguments: dict[str, Any], out: Array | None, threads: int | None
     ) -> Array:
-        self.require_inertia(way.recipe.plan, arguments)
-        if way.recipe.require is not None:
-            way.recipe.require(self.model)
+        self.require(asked.recipe, arguments)
         inputs = {name: list(np.asarray(value, dtype=object).ravel()) for name, value in arguments.items()}
         symbols = any(isinstance(x, Traced) for values in inputs.values() for x in values)
-        return self._run(way, inputs, symbols=symbols).reshape(way.recipe.shape)
+        return self._run(asked, inputs, symbols=symbols).reshape(asked.recipe.shape)
 
-    def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
-        plan, model = (
-            (way.compiled_plan, way.kernels.compiled_model) if symbols else (way.recipe.plan, way.kernels.model)
-        )
-        return object_array(list(way.recipe.gather(run(plan, model, inputs))))
+    def _run(self, asked: ResolvedQuantity, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
+        recipe, kernels = asked.recipe, asked.kernels
+        plan, model = (asked.compiled_plan, kernels.compiled_model) if symbols else (recipe.plan, kernels.model)
+        return object_array(list(recipe.gather(run(plan, model, inputs))))
 
-    def one_kernel(self, question: Question, way: Way) -> bool:
+    def one_kernel(self, asked: ResolvedQuantity) -> bool:
         """All in one piece, however long."""
         return True
 

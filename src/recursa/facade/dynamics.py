@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Literal, NamedTuple, overload
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import inverse
@@ -377,9 +376,8 @@ class DynamicsMethods(Facade):
         if not links:
             return self._answer(FORWARD_DYNAMICS, arrays, options, out, threads)
         both = self._answer(FORWARD_DYNAMICS_WITH_LINKS, arrays, options, None, threads)
-        joints, of_links = np.split(both, [self.nv], axis=-1)
-        filled = into(out, np.ascontiguousarray(joints))
-        return filled, of_links.reshape(*of_links.shape[:-1], self.nlinks, 6).copy()
+        joints, of_links = both[..., : self.nv], both[..., self.nv :]
+        return into(out, joints.copy()), of_links.copy().reshape(*both.shape[:-1], self.nlinks, 6)
 
     def hybrid_dynamics(
         self,

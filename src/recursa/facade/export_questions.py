@@ -18,7 +18,8 @@ from recursa.diagonal.robot_methods import Diagonal
 from recursa.diagonal.unnormalized import Unnormalized
 from recursa.dynamics.configuration import random_input
 from recursa.errors import RecursaError, StateError, UntraceableError, unknown_name
-from recursa.evaluation.evaluator import Evaluator, Question
+from recursa.evaluation.evaluator import Evaluator
+from recursa.evaluation.resolved import Question
 from recursa.facade.answers import Answers
 from recursa.facade.asking import ScalarQuestion
 from recursa.kernels.c_loops import LoopedCFunction
@@ -103,15 +104,13 @@ class ExportQuestion(ScalarQuestion):
         return found
 
     def _looped(self, name: str, evaluator: Evaluator, error: UntraceableError) -> LoopedCFunction:
-        way = evaluator.way(Question.of(self.quantity, self.inputs[len(self.quantity.inputs) :], self.options))
-        if isinstance(way, Composed):
+        asked = evaluator.resolve(Question.of(self.quantity, self.inputs[len(self.quantity.inputs) :], self.options))
+        if isinstance(asked, Composed):
             raise self._refusal(f"{error}, and it has no loops over bodies") from None
-        internal = [self.quantity.reads.get(one, one) for one in self.inputs]
-        sizes = dict(zip(internal, self.sizes().values(), strict=True))
-        arguments = dict(zip(map(code_name, internal), self.inputs, strict=True))
-        looped = way.recipe.looped or Looped(way.compiled_plan, way.recipe.gather)
+        arguments = dict(zip(map(code_name, asked.sizes), self.inputs, strict=True))
+        looped = asked.recipe.looped or Looped(asked.compiled_plan, asked.recipe.gather)
         try:
-            return LoopedCFunction(name, LoopProgram.of(looped, way.kernels.compiled_model, sizes), arguments)
+            return LoopedCFunction(name, LoopProgram.of(looped, asked.kernels.compiled_model, asked.sizes), arguments)
         except UntraceableError as why:
             raise self._refusal(f"{error}; as loops over bodies: {why}") from None
 

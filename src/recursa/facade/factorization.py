@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,7 @@ from recursa.sweeps.batching import Array, as_array
 from recursa.walks import factors
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Factorization:
     """The innovations factorisation of the mass matrix, made by :meth:`Robot.factorization`.
 
@@ -37,13 +37,37 @@ class Factorization:
     True
     """
 
-    P: Array
-    D: Array
-    G: Array
-    K: Array
-    _inverse_pivots: Array = field(repr=False)
-    _q: Array = field(repr=False)
-    _robot: Facade = field(repr=False)
+    _entries: Array  # of P, D, G and K, then the inverse pivots
+    _q: Array
+    _robot: Facade
+
+    def __repr__(self) -> str:
+        return f"<factorization of the mass matrix of robot '{self._robot.model.name}' at q {self._q.shape}>"
+
+    def _part(self, number: int, *axes: int) -> Array:
+        ends = np.cumsum(factorization.block_sizes(self._robot.model))
+        part = self._entries[..., ends[number - 1] if number else 0 : ends[number]]
+        return part.reshape(*part.shape[:-1], *axes) if axes else part
+
+    @cached_property
+    def P(self) -> Array:
+        """Articulated-body inertias (..., nbodies, 6, 6)."""
+        return self._part(0, self._robot.model.nbodies, 6, 6)
+
+    @cached_property
+    def D(self) -> Array:
+        """Hinge inertias (..., nv, nv), block diagonal."""
+        return factorization.block_diagonal(self._part(1), [joint.kind.nv for joint in self._robot.model.joints])
+
+    @cached_property
+    def G(self) -> Array:
+        """Gains (..., 6, nv), a column per freedom."""
+        return self._part(2, 6, self._robot.nv)
+
+    @cached_property
+    def K(self) -> Array:
+        """Gains (..., 6, nv) in the parent's axes at its origin."""
+        return self._part(3, 6, self._robot.nv)
 
     @cached_property
     def factor(self) -> Array:
@@ -83,7 +107,7 @@ class Factorization:
         True
         """
         with np.errstate(invalid="ignore"):
-            return -np.log(self._inverse_pivots).sum(axis=-1)
+            return -np.log(self._part(4)).sum(axis=-1)
 
 
 class FactorizationMethods(Facade):
@@ -102,16 +126,5 @@ class FactorizationMethods(Facade):
         >>> fac.P.shape, fac.D.shape, fac.K.shape, fac.factor.shape
         ((3, 6, 6), (3, 3), (6, 3), (3, 3))
         """
-        flat = self._answer(factorization.FACTORIZATION, {"q": q}, threads=threads)
-        bodies, nv, sizes = self.model.nbodies, self.nv, factorization.block_sizes(self.model)
-        inertias, hinges, own, carried, pivots = np.split(flat, np.cumsum(sizes)[:-1], axis=-1)
-        batch = flat.shape[:-1]
-        return Factorization(
-            P=inertias.reshape(*batch, bodies, 6, 6),
-            D=factorization.block_diagonal(hinges, [joint.kind.nv for joint in self.model.joints]),
-            G=own.reshape(*batch, 6, nv),
-            K=carried.reshape(*batch, 6, nv),
-            _inverse_pivots=pivots,
-            _q=as_array(self.model, "q", q, coordinates=True).copy(),
-            _robot=self,
-        )
+        entries = self._answer(factorization.FACTORIZATION, {"q": q}, threads=threads)
+        return Factorization(entries, as_array(self.model, "q", q, coordinates=True).copy(), self)

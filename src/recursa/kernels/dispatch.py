@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from recursa.errors import UntraceableError
 from recursa.kernels import native
-from recursa.kernels.entry_inputs import MAX_QUATERNIONS, Input, argument_input
+from recursa.kernels.entry_inputs import argument_input
 from recursa.kernels.kernel import Gather, Kernel
 from recursa.kernels.loop import Looped
 from recursa.kernels.records import name_of
@@ -20,9 +19,14 @@ from recursa.kernels.rollout_kernel import RolloutKernel
 from recursa.kernels.switch import Switch as Switch
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.sweeps.batching import Array, Batch, check_threads, interpret, prepare, result_array
+from recursa.sweeps.batching import Array, Batch, check_threads, checked_out, interpret, prepare
 from recursa.sweeps.plan import Plan
 from recursa.waits import spoken
+
+try:
+    from recursa._entry import empty
+except ImportError:  # the optional extension was not built
+    empty = np.empty
 
 _COMPILED_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -57,21 +61,21 @@ class KernelStore:
         self._form = form
         self._compiled_model: Model | None = None
         self._kernels: dict[Hashable, tuple[Plan, Kernel | None]] = {}  # the plan too: it names what could not be made
-        self._inputs: dict[tuple[str, int], Any] = {}  # readers of single-state arguments
+        self._inputs: dict[tuple[str, int], Any] = {}  # readers of arguments
         self._rollouts: dict[Hashable, RolloutKernel | None] = {}
 
     def get(
         self, plan: Plan, key: Hashable, batch: Batch, gather: Gather, looped: Looped | None = None
     ) -> Kernel | None:
         """The kernel for a plan, or None where it has to be interpreted."""
-        if not self.compiles(batch):
+        if not self.compiles(batch.dtype):
             return None
         sizes = {name: rows.shape[1] for name, rows in batch.rows.items()}
         return self.kernel(plan, key, sizes, gather, looped, single=batch.dtype == np.float32)
 
-    def compiles(self, batch: Batch) -> bool:
-        """Whether anything is compiled for such arguments."""
-        if not Switch.on or batch.dtype not in _COMPILED_TYPES or self.model.nbodies == 0:
+    def compiles(self, dtype: Any) -> bool:
+        """Whether anything is compiled for arguments of such a type."""
+        if not Switch.on or dtype not in _COMPILED_TYPES or self.model.nbodies == 0:
             return False
         if not native.available():
             _say_once()
@@ -125,27 +129,11 @@ class KernelStore:
     def _full(self, key: Hashable, inputs: tuple[str, ...], single: bool) -> Hashable:
         return key, inputs, single, self._form or Switch.form
 
-    def entry(
-        self,
-        key: Hashable,
-        inputs: tuple[str, ...],
-        shape: tuple[int, ...],
-        own: Mapping[str, Any] = MappingProxyType({}),
-        *,
-        judged: bool = True,
-        one: bool = False,
-    ) -> Callable[..., Any] | None:
-        """A native way into the float64 kernel of a key, if there is a kernel and a way.
+    def known(self, key: Hashable, inputs: tuple[str, ...], *, single: bool = False) -> Kernel | None:
+        """The kernel of a key, if it has been made already."""
+        return self._kernels.get(self._full(key, inputs, single), (None, None))[1]
 
-        ``own`` are readers of arguments beside the usual ones; ``judged`` and ``one`` as of :meth:`Kernel.entry`.
-        """
-        _, kernel = self._kernels.get(self._full(key, inputs, False), (None, None))
-        if not Switch.on or kernel is None or Input is None or len(self.model.quaternions) > MAX_QUATERNIONS:
-            return None
-        readers = [own.get(name) or self._input(name, size) for name, size in kernel.sizes.items()]
-        return kernel.entry(shape, readers, judged=judged, one=one)
-
-    def _input(self, name: str, size: int) -> Any:
+    def input(self, name: str, size: int) -> Any:
         """The reader of an argument, made once."""
         if (name, size) not in self._inputs:
             self._inputs[name, size] = argument_input(self.model, name, size, bounds=self._bounds)
@@ -202,6 +190,12 @@ _said: list[bool] = []
 def _shares(out: Array, batch: Batch) -> bool:
     """Whether writing a result may change an argument that is still to be read."""
     return any(np.may_share_memory(out, rows) for rows in batch.rows.values())
+
+
+def result_array(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
+    """The array that takes the result: the caller's, checked, or a new one, in memory that is kept for others."""
+    wanted = batch.shape + shape
+    return empty(wanted, batch.dtype) if out is None else checked_out(out, wanted, batch.dtype)
 
 
 def evaluate(

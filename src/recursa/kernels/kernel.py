@@ -305,21 +305,10 @@ class Kernel:
     def _workspace(self, width: int) -> Workspace:
         return self._program.workspace(Shape(width, self.single))
 
-    def entry(
-        self, shape: tuple[int, ...], inputs: Sequence[Any], *, judged: bool = True, one: bool = False
-    ) -> Callable[..., Any] | None:
-        """A native function of arguments that returns an array of ``shape``; None if the extension was not built.
-
-        ``inputs`` say how the arguments are read: :mod:`recursa.kernels.entry_inputs`. Single states and batches are
-        taken where code for them was compiled already, ``one`` state in any case. ``judged``: a batch with a result
-        that is not finite is declined, as a single state always is.
-        """
-        if Entry is None or self.single or len(inputs) > MAX_INPUTS or len(shape) > 3:
-            return None
-        if one:
-            self._native(1)
-        owners, codes = zip(*(self._way_in(width) for width in (1, simd_shape(False).width)), strict=True)
-        return Entry(tuple(inputs), shape, owners, *codes, judged)
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The numbers of lanes for which there is machine code already."""
+        return tuple(self._compiled)
 
     def way_in(self, width: int) -> tuple[Any, int, Workspace]:
         """Code for so many lanes, compiled if it is new: what keeps it alive, its address, a workspace of its own."""
@@ -367,6 +356,27 @@ class Kernel:
         code = width, native.address, *(x.ctypes.data for x in extra)
         sizes = [x.shape[1] for x in inputs]
         run_blocks(code, tuple(zip(places, sizes, strict=False)), places[-1], out.shape[1], out.size, stop - start)
+
+
+def native_entry(
+    kernels: Sequence[Kernel | None], shape: tuple[int, ...], inputs: Sequence[Any], *, judged: bool
+) -> Any:
+    """A native function of arguments that returns an array of ``shape``; None if the extension was not built.
+
+    ``kernels`` are those in double and in single precision, if there are such; single states and batches are taken as
+    far as code for them was compiled already. ``inputs`` say how the arguments are read:
+    :mod:`recursa.kernels.entry_inputs`. ``judged``: a batch with a result that is not finite is declined, as a single
+    state always is.
+    """
+    if Entry is None or len(inputs) > MAX_INPUTS or len(shape) > 3:
+        return None
+    ways = [
+        (None, None) if kernel is None else kernel._way_in(width)
+        for kernel, single in zip(kernels, (False, True), strict=True)
+        for width in (1, simd_shape(single).width)
+    ]
+    owners, codes = zip(*ways, strict=True)
+    return Entry(tuple(inputs), shape, owners, codes, judged)
 
 
 @cache

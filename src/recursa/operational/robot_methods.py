@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from recursa.constraints.quantities import constrained
 from recursa.dynamics.kinematics import Frame, frame_function
-from recursa.evaluation.answering import answers
+from recursa.evaluation.answering import Asked, answers
 from recursa.evaluation.arrays import as_given
-from recursa.evaluation.evaluator import Question, into
+from recursa.evaluation.evaluator import Call, Evaluator, into
 from recursa.evaluation.facade import Facade
+from recursa.evaluation.resolved import Question
 from recursa.model.model import Model
 from recursa.operational.compliance_factor import COMPLIANCE_FACTOR
 from recursa.operational.pseudo_inverse import RankedArray, pseudo_inverse, rank_limit
@@ -34,6 +35,20 @@ from recursa.quantities import Quantity
 from recursa.sweeps.batching import Array, as_array
 
 _Out = TypeVar("_Out", bound=Array)  # the caller's array, which comes back
+
+
+def _learn_inertia(evaluator: Evaluator, call: Call, asked: Asked) -> None:
+    """Inertias are what an entry makes of the answer to another question: with a rank, and inverted if need be."""
+    options = dict(asked.question.options)
+    if options.pop("tolerance") is not None:
+        return
+    number, frame = evaluator.model.link_index(str(options["link"])), str(options["frame"])
+    question, scale, limit = Question.of(FLYING_INERTIA, (), options), None, 0.0
+    if not flies(evaluator.subject, number):
+        rows = {number: NAMED_ROWS["twist"]}
+        question = Question.of(COMPLIANCE_FACTOR, (), factor_options((number,), rows, frame))
+        scale, limit = tuple(row_scale(evaluator.model, (number,), rows).tolist()), rank_limit(np.float64, None)
+    evaluator.learn(call, question, made=lambda entry: entry.ranked(RankedArray, scale, limit))
 
 
 class OperationalMethods(Facade):
@@ -152,7 +167,7 @@ class OperationalMethods(Facade):
         threads: int | None = None,
     ) -> _Out: ...
 
-    @answers(FLYING_INERTIA)
+    @answers(FLYING_INERTIA, _learn_inertia)
     def operational_inertia(
         self,
         q: ArrayLike,
@@ -267,35 +282,7 @@ class OperationalMethods(Facade):
         out: Array | None,
         threads: int | None,
     ) -> Array:
-        """By the native entry, once there is one; methods do not look up lists of links themselves."""
-        options = factor_options(links, rows, frame)
-        call = (quantity.name, *options.values())
-        native = self._calls.get(call) if out is None and threads is None else None
-        found = NotImplemented if native is None else native(q)
-        if found is not NotImplemented:
-            return found  # type: ignore[no-any-return]
-        result = self._answer(quantity, {"q": q}, options, out, threads)
-        if result.ndim == 2 and call not in self._calls:
-            native = self._native_entry(Question.of(quantity, (), options))
-            if native is not None:
-                self._calls[call] = native
-        return result
-
-    def _native_entry(self, question: Question) -> Any:
-        """Inertias are made by the entry for what they come from: the same, with a rank, and inverted if need be."""
-        if question.quantity is not FLYING_INERTIA:
-            return super()._native_entry(question)
-        options = dict(question.options)
-        if options.pop("tolerance") is not None:
-            return None
-        number = self.model.link_index(str(options["link"]))
-        if flies(self._evaluator.subject, number):
-            return _with_rank(super()._native_entry(Question.of(FLYING_INERTIA, (), options)), None, 0.0)
-        rows = {number: NAMED_ROWS["twist"]}
-        scale = row_scale(self.model, (number,), rows)
-        question = Question.of(COMPLIANCE_FACTOR, (), factor_options((number,), rows, str(options["frame"])))
-        known = super()._native_entry(question)
-        return _with_rank(known, tuple(scale.tolist()), rank_limit(np.float64, None))
+        return self._answer(quantity, {"q": q}, factor_options(links, rows, frame), out, threads)
 
 
 def factor_options(links: Sequence[int], rows: Rows, frame: str) -> dict[str, Any]:
@@ -335,11 +322,6 @@ def inertia_of(
     ``reference`` is what the largest eigenvalue would be without constraints; None for a robot without any.
     """
     return RankedArray.of(*pseudo_inverse(factor, row_scale(model, links, rows), tolerance, reference))
-
-
-def _with_rank(entry: Any, scale: tuple[float, ...] | None, limit: float) -> Any:
-    """A native entry whose results have a rank; with a scale to judge it by, what it computes is a factor."""
-    return None if entry is None else entry.ranked(RankedArray, scale, limit)
 
 
 def _handed_out(result: RankedArray, out: Array | None) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.lacking import Lacking
 from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError, unknown_name
+from recursa.evaluation.resolved import ResolvedQuantity
 from recursa.kernels.c_source import CText
-from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.function import Spelled
 from recursa.kernels.kernel import FORMS, Kernel
 from recursa.model.model import Model
@@ -28,6 +29,7 @@ from recursa.operators.simplify import simplify
 from recursa.operators.singular import has_inverses, require_inverses
 from recursa.operators.values import Lowered, input_name, operand_of
 from recursa.operators.vocabulary import Spaces
+from recursa.quantities.quantity import Recipe
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array, as_array
 from recursa.sweeps.plan import Plan
@@ -47,18 +49,29 @@ class CompiledExpression:
         self.model = model
         self._operand = operand_of(expression)
         self._lowered: Lowered = lower(self.simplified, model, self._operand)
+        plan = self._lowered.plan
         own = () if self._operand is None else (self._operand,)
         self._vectors = {input_name(x): x for x in (*free_vectors(expression), *own)}  # used or simplified away
         self.frame_free = frame_free(self.simplified)
         alone = MayMove.INERTIAS if mass_alone(expression) else MayMove.FRAMES
-        self._store = KernelStore(model, alone if self.frame_free else MayMove.NOTHING, form)
         space = self._lowered.space
         self._shape = () if space == ONE else (space.size,)
-        self._needs_v = "v" in self.plan.inputs
-        self._constants = tuple(np.array(x, dtype=np.float64) for x in self._lowered.constants.values())
+        self._needs_v = "v" in plan.inputs
+        sizes = {"q": model.nq} | ({"v": model.nv} if self._needs_v else {})
+        sizes |= {name: vector.space.size for name, vector in self._vectors.items()}
+        sizes |= {name: len(values) for name, values in self._lowered.constants.items()}
+        self._resolved = ResolvedQuantity(
+            plan.name,
+            Recipe(plan, self._lowered.entries, self._shape),
+            KernelStore(model, alone if self.frame_free else MayMove.NOTHING, form),
+            sizes,
+            labels={name: vector.name for name, vector in self._vectors.items()},
+            judged=True,
+        )
+        constants = self._lowered.constants.values()
+        self._constants = [tuple(np.array(x, dtype) for x in constants) for dtype in (np.float64, np.float32)]
         self._may_be_singular = has_inverses(self.simplified)
-        self._entry: Callable[..., Any] | None = None
-        self._served: set[bool] = set()  # whether the entry takes single states (True), batches (False)
+        self._entry: Any = None
 
     @property
     def plan(self) -> Plan:
@@ -77,7 +90,7 @@ class CompiledExpression:
     @property
     def kernel_model(self) -> Model:
         """The robot that the code is made of: with link frames moved onto joint axes where that cannot be noticed."""
-        return self._store.compiled_model
+        return self._resolved.kernels.compiled_model
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -93,31 +106,19 @@ class CompiledExpression:
         threads: int | None = None,
     ) -> Array:
         """The value (..., rows) for every state; a number for each, (...), where the expression is one."""
-        if self._entry is not None and threads is None:
-            state = (q, v) if self._needs_v else (q,)
-            result = self._entry(*state, *vectors, *self._constants, out=out)
+        if self._entry is not None:
+            given = (q, v, *vectors) if self._needs_v else (q, *vectors)
+            constants = self._constants[_are_single(given)] if self._constants[0] else ()
+            result = self._entry(*given, *constants, out=out, threads=threads)
             if result is not NotImplemented:
                 return result
         arguments = self._arguments(q, v, vectors)
         self._lacking.require(self.plan)
-        labels = {name: vector.name for name, vector in self._vectors.items()}
-        result = evaluate(
-            self._store,
-            self.plan,
-            arguments,
-            self._lowered.entries,
-            self._shape,
-            key=self.plan.name,
-            out=out,
-            threads=threads,
-            labels=labels,
-        )
+        result = self._resolved.answer(arguments, out, threads)
         if self._may_be_singular:
             require_inverses(self.simplified, self.model, result, arguments)
-        single = result.ndim == len(self._shape)
-        if single not in self._served:
-            self._served.add(single)
-            self._entry = self._store.entry(self.plan.name, tuple(arguments), self._shape)
+        if self._entry is None or self._entry.lacking:
+            self._entry = self._resolved.entry()
         return result
 
     def matrix(
@@ -156,20 +157,15 @@ class CompiledExpression:
             arguments["v"] = v
         arguments |= dict(zip(self._vectors, vectors, strict=True))
         if self._lowered.constants:  # which are of the type of what is given: float32 stays float32
-            single = all(getattr(x, "dtype", None) == np.float32 for x in arguments.values())
-            dtype = np.float32 if single else np.float64
-            arguments |= {name: np.array(x, dtype) for name, x in self._lowered.constants.items()}
+            constants = self._constants[_are_single(arguments.values())]
+            arguments |= dict(zip(self._lowered.constants, constants, strict=True))
         return arguments
 
     # ---- the code ----------------------------------------------------------------------------------------------------
 
     @property
     def _kernel(self) -> Kernel:
-        sizes = {"q": self.model.nq, "v": self.model.nv}
-        sizes = {name: sizes[name] for name in ("q", "v") if name == "q" or self._needs_v}
-        sizes |= {name: vector.space.size for name, vector in self._vectors.items()}
-        sizes |= {name: len(values) for name, values in self._lowered.constants.items()}
-        kernel = self._store.kernel(self.plan, self.plan.name, sizes, self._lowered.entries)
+        kernel = self._resolved.kernel()
         if kernel is None:
             raise UntraceableError(f"{self.expression} has no compiled form here; it runs on NumPy columns")
         return kernel
@@ -199,6 +195,11 @@ class CompiledExpression:
     def __repr__(self) -> str:
         arguments = ", ".join(("q", "v" if self._needs_v else "None", *self.inputs))
         return f"<{self.expression} of robot '{self.model.name}': f({arguments})>"
+
+
+def _are_single(arrays: Iterable[Any]) -> bool:
+    """Whether all arrays are in single precision."""
+    return all(getattr(x, "dtype", None) == np.float32 for x in arrays)
 
 
 def compile(

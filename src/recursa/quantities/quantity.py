@@ -165,7 +165,7 @@ class Quantity:
         """The names that callers know, by those of plans, where they differ."""
         return {own: name for name, own in self.reads.items()}
 
-    @property
+    @cached_property
     def arrays(self) -> tuple[str, ...]:
         """All that it takes, what must be given first."""
         return (*self.inputs, *self.optional)

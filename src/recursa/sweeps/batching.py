@@ -91,12 +91,6 @@ def check_threads(threads: int | None) -> int:
     return int(threads)
 
 
-def result_array(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
-    """The array that takes the result: the caller's, checked, or a new one."""
-    wanted = batch.shape + shape
-    return np.empty(wanted, batch.dtype) if out is None else checked_out(out, wanted, batch.dtype)
-
-
 def checked_out(out: Array, wanted: tuple[int, ...], dtype: Any) -> Array:
     """The caller's array, if it can take a result of that shape and type."""
     if not isinstance(out, np.ndarray):
