@@ -20,10 +20,10 @@ from recursa.errors import RecursaError, StateError, UntraceableError, unknown_n
 from recursa.evaluation.evaluator import Evaluator, Question, Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.answers import Answers
-from recursa.kernels import native
 from recursa.kernels.graph import Graph, code_name
 from recursa.kernels.kernel import FEW_BODIES, Kernel
 from recursa.kernels.plan_derivatives import PlanFunction
+from recursa.kernels.switch import compiles
 from recursa.model.model import Model
 from recursa.quantities import Composed, Quantity, find, quantities, quantity
 from recursa.spatial.scalars import Scalar
@@ -201,7 +201,7 @@ class _OwnKernel:
 
     def __call__(self, single: bool) -> Kernel | None:
         way, model = self.way, self.evaluator.model
-        if not native.available() or model.nbodies == 0:
+        if not compiles() or model.nbodies == 0:
             return None
         sizes = _sizes(self.question, model)
         return way.kernels.kernel(

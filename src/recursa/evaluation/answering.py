@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import Question
-from recursa.kernels.kernel import Method
+from recursa.kernels.switch import native_module
 from recursa.quantities.quantity import Quantity
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -28,7 +28,7 @@ def answers(quantity: Quantity) -> Callable[[_Method], _Method]:
     def decorate(method: _Method) -> _Method:
         method.quantity = quantity  # type: ignore[attr-defined]
         general = as_given(method)
-        if Method is None:
+        if native_module is None:
             return general
         asked = lru_cache(1024)(partial(question_of, quantity, method))
 
@@ -39,7 +39,7 @@ def answers(quantity: Quantity) -> Callable[[_Method], _Method]:
                 orderly = found.order == tuple(range(len(found.order)))
                 self._calls[call] = native if orderly else native.ordered(found.order)
 
-        return update_wrapper(Method(general, method.__name__, learn), method)  # type: ignore[return-value]
+        return update_wrapper(native_module.Method(general, method.__name__, learn), method)  # type: ignore[return-value]
 
     return decorate
 

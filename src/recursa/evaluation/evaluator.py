@@ -16,10 +16,10 @@ from recursa.dynamics.needs import needs_hinges
 from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
 from recursa.evaluation.hints import bounds_of_doubt, warn_of_conventions
-from recursa.kernels import native
-from recursa.kernels.dispatch import KernelStore, Switch, evaluate
-from recursa.kernels.entry_inputs import Input, argument_input
+from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.kernels.entry_inputs import argument_input
 from recursa.kernels.kernel import FEW_BODIES
+from recursa.kernels.switch import compiles, native_module
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities.quantity import Composed, Quantity, Recipe, Refusal, Subject
@@ -239,14 +239,14 @@ class Evaluator:
 
     def _in_one(self, question: Question, way: Way, given: Mapping[str, Any]) -> bool:
         """Whether a question is best answered in one go: by one kernel, or by a plan that is short enough."""
-        if any(np.iscomplexobj(value) for value in given.values()) or not (Switch.on and native.available()):
+        if any(np.iscomplexobj(value) for value in given.values()) or not compiles():
             return self.model.nbodies <= FEW_BODIES
         return self.one_kernel(question, way)
 
     def one_kernel(self, question: Question, way: Way) -> bool:
         """Whether one kernel is not too long for a question; taken for granted where nothing is compiled."""
         recipe = way.recipe
-        if not (Switch.on and native.available() and 0 not in recipe.shape):
+        if not compiles() or 0 in recipe.shape:
             return True
         sizes = {name: kind_of_input(name).size(self.model) for name in _names(question)}
         return way.kernels.kernel(way.compiled_plan, question, sizes, recipe.gather, recipe.looped) is not None
@@ -256,7 +256,7 @@ class Evaluator:
     def entry(self, question: Question) -> Any:
         """A native way into the kernel that answers a question, if there are such; None else."""
         way = self._ways.get(question)
-        if way is None or isinstance(way, Composed) or way.recipe.check is not None:
+        if way is None or isinstance(way, Composed) or way.recipe.check is not None or not compiles():
             return None
         own = {"wrench": self._wrench_reader()} if "wrenches" in question.given else {}
         names = _names(question)
@@ -282,7 +282,7 @@ class Evaluator:
         if isinstance(way, Composed):
             return None
         self.require_inertia(way.recipe.plan, names)
-        if Input is None or not (Switch.on and native.available()) or self.model.nbodies == 0:
+        if not compiles() or self.model.nbodies == 0:
             return None
         sizes = {name: kind_of_input(name).size(self.model) for name in names}
         kernel = way.kernels.kernel(way.compiled_plan, question, sizes, way.recipe.gather, way.recipe.looped)
@@ -293,11 +293,9 @@ class Evaluator:
 
     def _wrench_reader(self) -> Any:
         """What reads wrenches: of those in world axes it asks the entry for poses, once there is one."""
-        if Input is None:
-            return None
         rows = {link.name: row for row, link in enumerate(self.model.links)}
         axes = kind_of_input("wrench").axes(self.model, 0)
-        return Input(axes, rows, wrench=Wrench, entries=self.entries, poses=_POSES)
+        return native_module.Input(axes, rows, wrench=Wrench, entries=self.entries, poses=_POSES)
 
     def _poses(self, q: Any) -> Array:
         found = self.evaluate(POSES, {"q": q})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from recursa.errors import UntraceableError
-from recursa.kernels import native
-from recursa.kernels.entry_inputs import MAX_QUATERNIONS, Input, argument_input
+from recursa.kernels.entry_inputs import argument_input
 from recursa.kernels.kernel import Gather, Kernel
 from recursa.kernels.loop import Looped
 from recursa.kernels.records import name_of
 from recursa.kernels.rollout_emit import Motions, Scheme
 from recursa.kernels.rollout_kernel import RolloutKernel
 from recursa.kernels.switch import Switch as Switch
+from recursa.kernels.switch import compiles, native_module, warn_of_interpreting
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, Batch, check_threads, interpret, prepare, result_array
@@ -25,10 +24,6 @@ from recursa.sweeps.plan import Plan
 from recursa.waits import spoken
 
 _COMPILED_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
-
-
-class NoCompilerWarning(UserWarning):
-    """llvmlite is missing: everything works, on NumPy, more slowly."""
 
 
 class KernelStore:
@@ -71,12 +66,11 @@ class KernelStore:
 
     def compiles(self, batch: Batch) -> bool:
         """Whether anything is compiled for such arguments."""
-        if not Switch.on or batch.dtype not in _COMPILED_TYPES or self.model.nbodies == 0:
+        if batch.dtype not in _COMPILED_TYPES or self.model.nbodies == 0:
             return False
-        if not native.available():
-            _say_once()
-            return False
-        return True
+        if not compiles():
+            warn_of_interpreting()
+        return compiles()
 
     def kernel(
         self,
@@ -140,7 +134,7 @@ class KernelStore:
         ``own`` are readers of arguments beside the usual ones; ``judged`` and ``one`` as of :meth:`Kernel.entry`.
         """
         _, kernel = self._kernels.get(self._full(key, inputs, False), (None, None))
-        if not Switch.on or kernel is None or Input is None or len(self.model.quaternions) > MAX_QUATERNIONS:
+        if kernel is None or not compiles() or len(self.model.quaternions) > native_module.MAX_QUATERNIONS:
             return None
         readers = [own.get(name) or self._input(name, size) for name, size in kernel.sizes.items()]
         return kernel.entry(shape, readers, judged=judged, one=one)
@@ -184,19 +178,6 @@ class KernelStore:
         plans = plan.name, looped and looped.plan.name
         decisive = plans, tuple(sizes.items()), single, self._form or Switch.form, self.may_move.name
         return name_of((asked, self.model.fingerprint, repr(decisive)))
-
-
-def _say_once() -> None:
-    if not _said:
-        _said.append(True)
-        warnings.warn(
-            "llvmlite is not installed, so nothing is compiled; results are the same, slower",
-            NoCompilerWarning,
-            stacklevel=4,
-        )
-
-
-_said: list[bool] = []
 
 
 def _shares(out: Array, batch: Batch) -> bool:
