@@ -1,7 +1,8 @@
-"""What pyproject.toml cannot say: an optional C extension that needs NumPy's headers.
+"""What pyproject.toml cannot say: a C extension that needs NumPy's headers.
 
-``RECURSA_EXTENSIONS=none`` leaves it out, for a wheel that installs everywhere and is slower. With ``required``, as
-wheels for distribution are built, a failure to compile it is an error; otherwise it is skipped where it fails.
+``RECURSA_EXTENSIONS=none`` leaves it out, for a wheel that installs everywhere and interprets quantities. With
+``required``, as wheels for distribution are built, a failure to compile it is an error; otherwise it is skipped where
+it fails.
 """
 
 import os
@@ -57,7 +58,7 @@ def extensions(wanted: str) -> list[setuptools.Extension]:
             ],
             include_dirs=[numpy.get_include()],
             extra_compile_args=FLAGS,
-            optional=optional,  # without it single calls take the general way
+            optional=optional,  # without it quantities are interpreted
         ),
     ]
 

@@ -13,8 +13,9 @@ from hypothesis import settings
 
 import recursa as rc
 from recursa.cli import main
-from recursa.kernels.dispatch import Switch
+from recursa.kernels import switch
 from recursa.kernels.native import Effort
+from recursa.kernels.switch import Switch
 from thinning import thin
 
 settings.register_profile("recursa", deadline=None, derandomize=True, print_blob=True)
@@ -64,6 +65,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker in item.iter_markers("interpreted"):
             if not marker.kwargs.get("reason"):
                 raise pytest.UsageError(f"{item.nodeid}: give the marker interpreted a reason=")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_word_of_interpreting() -> None:
+    """Which test is the first to be interpreted is no news either."""
+    switch._warned.append(True)
 
 
 @pytest.fixture(autouse=True)

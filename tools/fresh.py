@@ -1,8 +1,9 @@
 """What ``make dist`` made, as a stranger meets it: ``make fresh``.
 
 Every wheel of ``dist/`` that suits this Python, and the source distribution, is installed into an empty environment,
-with a compiler that always fails, and tried from a folder that has nothing to do with this one: versions, the demo,
-files, answers that are known. The wheel with C extensions has to have them; the others have to do without.
+with a compiler that always fails, and tried from a folder that has nothing to do with this one. The wheel with the C
+extension shows versions, the demo, files and answers that are known. The others have to do without: they are imported,
+interpret a quantity with a warning, and say what cannot run.
 """
 
 from __future__ import annotations
@@ -29,10 +30,22 @@ assert np.isfinite(run.q).all()
 assert len(rc.robots.planar(3).save("arm.robot.json").read_bytes()) > 100
 assert rc.load("arm.robot.json").nv == 3
 rc.robots.by_name("desk_arm").to_html("arm.html")
+import recursa._entry
+print("extension")
+"""
+INTERPRETED = """
+import warnings, numpy as np, recursa as rc
+from recursa.errors import NativeCodeError
+from recursa.kernels.switch import NoCompilerWarning
+arm = rc.robots.puma560()
+q, v = arm.random_state(1)
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    assert np.allclose(arm.forward_dynamics(q, v, arm.inverse_dynamics(q, v, np.ones(arm.nv))), 1.0)
+assert [one.category for one in said] == [NoCompilerWarning]
 try:
-    import recursa._entry
-    print("extension")
-except ImportError:
+    rc.inverse_kinematics(arm, "link6", arm.pose(q, "link6"))
+except NativeCodeError:
     print("no extension")
 """
 
@@ -60,12 +73,13 @@ def _tried(file: Path, *, with_extensions: bool) -> str:
         kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "RECURSA_EXTENSIONS")}
         environment = kept | {"CC": "/bin/false", "RECURSA_CACHE": str(Path(folder, "cache")), "MPLBACKEND": "agg"}
         python, program = str(scripts / "python"), str(scripts / "recursa")
+        demo = [[program, "demo", "--out", "shown"]] if with_extensions else []
         for command in (
             [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(file)],
             [program, "--version"],
             [program, "info", "desk_arm"],
-            [program, "demo", "--out", "shown"],
-            [python, "-c", CALLS],
+            *demo,
+            [python, "-c", CALLS if with_extensions else INTERPRETED],
         ):
             done = subprocess.run(command, cwd=elsewhere, env=environment, capture_output=True, text=True, check=False)
             if done.returncode != 0:

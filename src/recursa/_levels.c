@@ -1,4 +1,4 @@
-/* A step of inverse kinematics for robots and goals that are too large to be spelled out: the algebra of reach/steps.py with
+/* A step of inverse kinematics for robots and goals that are too large to be spelled out: the algebra of reach/levels.py with
  * loops, in all lanes at once. What has a comment with a name in quotes is that function there, operation by operation. */
 #define NO_IMPORT_ARRAY
 #include "_entry.h"

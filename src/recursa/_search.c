@@ -1,8 +1,8 @@
 /* The search of inverse kinematics: many targets, each from several starts, through compiled steps, one attempt per lane.
  *
  * What becomes of a target depends on its own attempts alone, in their order: the first that leads there counts, whoever
- * ends first. How many are under way at once, and beside whom, is a matter of speed. reach/search.py has the same in words of
- * Python, for where nothing is compiled. */
+ * ends first. How many are under way at once, and beside whom, is a matter of speed. tests/search_oracle.py has
+ * the same in NumPy. */
 #define NO_IMPORT_ARRAY
 #include "_entry.h"
 #include "_levels.h"

@@ -133,7 +133,6 @@ STARTS = {
 }
 
 
-@pytest.mark.interpreted(reason="what is said, not what is computed")
 @pytest.mark.parametrize("name", STARTS)
 def test_degrees_of_starts_are_noticed(name) -> None:
     q = rc.robots.puma560().neutral() if name == "analytic" else arm().neutral()

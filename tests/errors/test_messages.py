@@ -16,7 +16,7 @@ import recursa as rc
 from recursa import errors
 from recursa.book.solving import conjugate_gradients
 from recursa.book.tensors import dual
-from recursa.kernels.extension import extension
+from recursa.kernels.switch import extension
 from recursa.spatial import Mat3, Vec3
 
 ARM = rc.robots.planar(3)
@@ -48,7 +48,7 @@ def massless() -> rc.Robot:
 
 def _without_extension(job: Callable[[], object]) -> object:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recursa.kernels.extension._entry", None)
+        patch.setattr("recursa.kernels.switch.native_module", None)
         return job()
 
 
@@ -289,7 +289,7 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
     "no C extension": (
         lambda: _without_extension(lambda: extension("the timing of paths")),
         errors.NativeCodeError,
-        ("the timing of paths needs Recursa's C extension", "pip install"),
+        ("the timing of paths runs in native code alone", "C extension is not installed", "pip install"),
     ),
     "an arm without a closed form": (
         lambda: rc.analytic_inverse_kinematics(rc.robots.panda_like(), "flange", np.eye(4)),

@@ -498,16 +498,24 @@ def test_losses_are_those_of_the_joints(name):
             assert np.abs(found - a).max() <= 1e-7 * np.abs(a).max()
 
 
-def test_without_the_extension_everything_works():
+@pytest.mark.parametrize("lacking", ["recursa._entry", "llvmlite"])
+def test_what_is_missing_leaves_quantities_and_says_what_cannot_run(lacking):
+    """As in the wheel for all systems, which has no extension, and as on Emscripten, which has no llvmlite either."""
     code = (
-        "import sys; sys.modules['recursa._entry'] = None\n"
+        f"import sys; sys.modules[{lacking!r}] = None\n"
         "import numpy as np, recursa as rc\n"
         "r = rc.robots.planar(2); q = np.zeros(2); out = np.empty((6, 2))\n"
         "for _ in range(2): assert r.jacobian(q, 'tip', frame='world', out=out) is out\n"
-        "print(type(rc.Robot.jacobian).__name__, len(r._calls), out[4])"
+        "assert r.simulate(q, duration=0.01, progress=False).q.shape[1] == 2\n"
+        "assert r.inverse_dynamics(q, q, q, wrenches={'tip': np.ones(6)}).shape == (2,)\n"
+        "assert r.operational_inertia(q, 'tip').shape == (6, 6)\n"
+        "print(len(r._calls), out[4])\n"
+        "rc.inverse_kinematics(r, 'tip', [1.0, 0.0, 0.0], task='position')\n"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert found.split()[:2] == ["function", "0"]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.split()[0] == "0"
+    assert done.stderr.count("NoCompilerWarning: ") == 1
+    assert "NativeCodeError: inverse kinematics runs in native code alone" in done.stderr
 
 
 def test_accelerations_of_links_come_with_every_call():

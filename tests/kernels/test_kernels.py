@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 import recursa as rc
 from numeric import states, tied_gripper
 from questions import interpreted
+from recursa.errors import NativeCodeError
+from recursa.kernels import switch
 from recursa.kernels.dispatch import Switch
 from recursa.model.moving import MayMove
 from zoo import each_kind
@@ -202,16 +205,27 @@ def test_native_entry_checks_quaternions():
     assert np.isnan(robot.bias_forces(wrong, v)).any()
 
 
-def test_without_llvm_everything_works(monkeypatch):
-    from recursa.kernels import dispatch, native
-
-    monkeypatch.setattr(native, "available", lambda: False)
-    monkeypatch.setattr(dispatch, "_said", [])
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("_has_llvm", lambda: False, "llvmlite is not installed"),
+        ("native_module", None, "Recursa's C extension is not installed"),
+        ("Switch", SimpleNamespace(on=False), "RECURSA_COMPILE turns compiling off"),
+    ],
+)
+def test_quantities_are_interpreted_where_nothing_compiles_with_one_warning(name, value, reason, monkeypatch):
     robot = rc.robots.stanford()
     q, v, a = states(robot, 2)
-    with pytest.warns(dispatch.NoCompilerWarning, match="llvmlite"):
+    expected = rc.robots.stanford().inverse_dynamics(q, v, a)
+    monkeypatch.setattr(switch, name, value)
+    monkeypatch.setattr(switch, "_warned", [])
+    with pytest.warns(switch.NoCompilerWarning, match=f"{reason}, so quantities are interpreted") as warned:
         found = robot.inverse_dynamics(q, v, a)
-    assert np.allclose(found, interpreted(robot.inverse_dynamics, q, v, a), rtol=1e-12)
+        robot.mass_matrix(q)
+    assert len(warned) == 1
+    assert np.allclose(found, expected, rtol=1e-12)
+    with pytest.raises(NativeCodeError, match=f"a job runs in native code alone, and {reason}"):
+        switch.extension("a job")
 
 
 @pytest.mark.parametrize("size", [1e3, 1e6, 1e9, 1e15])

@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import native_oracles
 import recursa as rc
+from numeric import tied_gripper
+from recursa.errors import NativeCodeError
+from recursa.kernels.switch import Switch
 from recursa.mechanisms import FEET
 from recursa.simulation import checkpoint
 from recursa.simulation.complementarity import OPEN, SLIDES, STICKS, Problem, forces, shares
@@ -52,7 +56,7 @@ def test_one_native_call_says_what_the_methods_of_the_robot_say(name: str, touch
         v = rng.normal(size=robot.nv)
         v = robot.project_velocity(q, v) if robot.constraints else v
         tau = rng.normal(size=robot.nv)
-        found, parts = geometry.instant(q, v, tau), geometry._by_parts(q, v, tau, ())
+        found, parts = geometry.instant(q, v, tau), native_oracles.touching(geometry, q, v, tau)
         assert found is not None
         for one, other in zip(found, parts, strict=True):
             assert np.abs(one - other).max() < 1e-12 * max(1.0, np.abs(other).max())
@@ -64,10 +68,27 @@ def test_robots_beyond_one_kernel_have_two() -> None:
     geometry = Geometry(robot, (rc.Touch(robot.link_names[-1], at=(0.1, 0.0, 0.2), radius=0.05),))
     assert geometry._native is not None and geometry._inverse is not None
     q, v, tau = robot.integrate(robot.neutral(), rng.normal(size=robot.nv)), *rng.normal(size=(2, robot.nv))
-    found, parts = geometry.instant(q, v, tau), geometry._by_parts(q, v, tau, ())
+    found, parts = geometry.instant(q, v, tau), native_oracles.touching(geometry, q, v, tau)
     assert found is not None
     for one, other in zip(found, parts, strict=True):
         assert np.abs(one - other).max() < 1e-9 * max(1.0, np.abs(other).max())
+
+
+def test_tied_joints_have_an_instant_too() -> None:
+    robot, rng = tied_gripper(), np.random.default_rng(3)
+    touches = [rc.Touch(link, at=(0.1, 0.0, 0.2), radius=0.05, axis=(0, 1, 0)) for link in robot.link_names[2:]]
+    geometry = Geometry(robot, tuple(touches))
+    q, v, tau = robot.random_state(rng)[0], *rng.normal(size=(2, robot.nv))
+    found = geometry.instant(q, v, tau)
+    assert found is not None and len(robot.model.joints) > robot.nv
+    for one, other in zip(found, native_oracles.touching(geometry, q, v, tau), strict=True):
+        assert np.abs(one - other).max() < 1e-12 * max(1.0, np.abs(other).max())
+
+
+def test_contacts_say_why_they_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Switch, "on", False)
+    with pytest.raises(NativeCodeError, match="simulation with contacts runs in native code alone"):
+        block().simulate(block().neutral(), duration=0.01, contacts=[rc.Touch("block")])
 
 
 @pytest.mark.parametrize("touch", PLACES[1][1])

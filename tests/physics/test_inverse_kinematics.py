@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import recursa as rc
+import search_oracle
 from questions import answered
+from recursa.errors import NativeCodeError
+from recursa.kernels.switch import Switch
 from recursa.reach.levels import LEAST_DAMPING
 from recursa.reach.motions import Motions
 from recursa.reach.tasks import Task
@@ -82,7 +85,9 @@ def one_step(robot: rc.Robot, link: str, q: np.ndarray, wanted: np.ndarray, low,
     numbers = np.array([[*wanted[:3].ravel(), 1.0, 1.0]])
     bounds = low[None], high[None], np.ones((1, robot.nv))
     control = np.array([[1e-8, 1e-8, 0.0, 0.5]])
-    told = motions.evaluate("step", q[None], motions.frames(q[None]), numbers, *bounds, np.empty((1, 0)), control)[0]
+    told = search_oracle.evaluate(
+        motions, "step", q[None], motions.frames(q[None]), numbers, *bounds, np.empty((1, 0)), control
+    )[0]
     return told[: robot.nq], told[robot.nq : robot.nq + 6]
 
 
@@ -118,12 +123,12 @@ def test_a_step_beyond_a_limit_ends_there_and_the_others_do_the_rest():
 @pytest.mark.parametrize("name", TREES)
 def test_searches_agree_in_every_form(name, task):
     answers = []
-    for form in ("interpreted", "straight", "loop"):
+    for form in ("numpy", "straight", "loop"):
         robot = TREES[name]()
         link, rng = robot.link_names[-1], np.random.default_rng(0)
         q = np.stack([robot.random_state(rng)[0] for _ in range(5)])
         start = robot.integrate(q, 0.1 * rng.normal(size=(5, robot.nv)))
-        with answered(form):
+        with search_oracle.searching() if form == "numpy" else answered(form):
             answers.append(rc.inverse_kinematics(robot, link, robot.pose(q, link), start, task=task, restarts=2))
     plain, *others = answers
     assert plain.solved.all()
@@ -282,3 +287,36 @@ def test_threads_have_searches_of_their_own():
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda _: rc.inverse_kinematics(robot, link, poses), range(8)))
     assert all(np.array_equal(one.q, alone.q) for one in together)
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda_like"])
+def test_the_native_search_is_that_of_numpy(name: str) -> None:
+    """Among targets that can be reached, and one that cannot; attempts and steps are counted alike."""
+    make, link = ARMS[name]
+    poses = reachable(make(), link, 12)
+    poses[3, :3, 3] += 9.0
+    native = rc.inverse_kinematics(make(), link, poses, restarts=8)
+    with search_oracle.searching():
+        plain = rc.inverse_kinematics(make(), link, poses, restarts=8)
+    assert native.solved.sum() == 11 and np.array_equal(native.solved, plain.solved)
+    assert np.array_equal(native.attempts[native.solved], plain.attempts[native.solved])
+    np.testing.assert_allclose(plain.q[native.solved], native.q[native.solved], atol=1e-6)
+    np.testing.assert_allclose(plain.errors, native.errors, atol=1e-6)
+
+
+def test_the_search_says_why_it_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    arm = rc.robots.planar(2)
+    monkeypatch.setattr(Switch, "on", False)
+    with pytest.raises(NativeCodeError, match=r"inverse kinematics runs in native code alone.*RECURSA_COMPILE"):
+        rc.inverse_kinematics(arm, "tip", [1.0, 0.0, 0.0], task="position")
+
+
+def test_a_body_that_cannot_move_is_where_it_is() -> None:
+    b = rc.Builder("block")
+    b.link("block", mass=1.0, inertia=(1, 1, 1))
+    b.joint("fixed", "fixed", parent="world", child="block")
+    away = np.eye(4)
+    away[0, 3] = 1.0
+    found = rc.inverse_kinematics(b.build(), "block", np.stack([np.eye(4), away]))
+    assert found.solved.tolist() == [True, False] and "1 of 2" in str(found)
+    assert found.error[1, 3] == 1.0

@@ -97,6 +97,13 @@ def _setup(monkeypatch: pytest.MonkeyPatch, *, wanted: str = "", version: str = 
     return asked["ext_modules"]
 
 
+def test_llvmlite_is_required_everywhere_but_on_emscripten() -> None:
+    requirements = pytest.importorskip("packaging.requirements")
+    (one,) = (one for one in map(requirements.Requirement, PROJECT["dependencies"]) if one.name == "llvmlite")
+    for system, wanted in (("Linux", True), ("Windows", True), ("Darwin", True), ("Emscripten", False)):
+        assert one.marker.evaluate({"platform_system": system}) == wanted
+
+
 def test_extensions_are_optional_left_out_or_required(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = _setup(monkeypatch)
     assert [extension.name for extension in usual] == ["recursa._entry"] and usual[0].optional

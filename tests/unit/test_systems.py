@@ -170,7 +170,7 @@ def test_bounds_that_a_system_refuses_do_not_take_the_others_along(monkeypatch: 
 
 LACKING = """
 import os, sys
-for name in ("fcntl", "resource", "recursa._entry"):
+for name in ("fcntl", "resource"):
     sys.modules[name] = None
 lacking = "register_at_fork", "fork", "geteuid", "getuid", "sched_getaffinity", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"
 for name in lacking:

@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 
+import native_oracles
 import path_oracles
 import recursa as rc
 import zoo
-from recursa.kernels.switch import Switch
+from recursa.errors import NativeCodeError
+from recursa.kernels import switch
 from recursa.paths import optimal, passes, rows, switches
 from recursa.trajectories import curves
 from recursa.trajectories.bounds import Limits
@@ -249,16 +251,9 @@ def test_native_polynomials_have_the_bits_of_the_clear_ones() -> None:
         breaks = np.cumsum(random.uniform(0.1, 2.0, pieces + 1))
         curve = curves.Pieces(breaks, random.normal(size=(order, pieces, n)))
         t = np.concatenate([random.uniform(breaks[0], breaks[-1], 50), breaks, [breaks[0] - 0.1, breaks[-1] + 0.1]])
-        for mine, theirs in zip(curve(t), curve.clearly(t), strict=True):
+        for mine, theirs in zip(curve(t), native_oracles.pieces(curve, t), strict=True):
             np.testing.assert_array_equal(mine, theirs)
     assert [part.shape for part in curve(np.empty(0))] == [(0, 2)] * 3
-
-
-def test_interpreted_is_the_same(panda: rc.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = rc.Path(middle_points(panda, 4, 8))
-    native = rc.time_optimal(panda, path, points=51)
-    monkeypatch.setattr(Switch, "on", False)
-    assert rc.time_optimal(panda, path, points=51).duration == pytest.approx(native.duration, rel=1e-9)
 
 
 def test_batches_are_the_single_ones(panda: rc.Robot) -> None:
@@ -531,6 +526,11 @@ def test_scaling_where_faster_is_allowed_again() -> None:
 
 
 def test_timing_without_the_extension_says_what_is_missing(panda: rc.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recursa.kernels.extension._entry", None)
-    with pytest.raises(rc.RecursaError, match=r"the timing of paths needs Recursa's C extension"):
-        rc.time_optimal(panda, rc.Path(middle_points(panda, 3, 1)))
+    path = rc.Path(middle_points(panda, 3, 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(switch, "native_module", None)
+        with pytest.raises(NativeCodeError, match=r"runs in native code alone.*C extension is not"):
+            rc.time_optimal(panda, path)
+    monkeypatch.setattr(switch.Switch, "on", False)
+    with pytest.raises(NativeCodeError, match="without RECURSA_COMPILE=0"):
+        rc.time_optimal(panda, path)

@@ -72,7 +72,6 @@ def test_frames_in_millimetres_are_noticed() -> None:
     quiet(lambda: rc.Builder("r").build().with_frame("far", "world", xyz=(500.0, 0, 0)))  # there is nothing to compare
 
 
-@pytest.mark.interpreted(reason="what is said, not what is computed")
 def test_targets_in_millimetres_are_noticed() -> None:
     arm = rc.robots.panda_like()
     target = arm.pose(arm.random_state(3)[0], "flange")

@@ -21,7 +21,6 @@ from recursa.evaluation.evaluator import Evaluator
 from recursa.evaluation.resolved import Question, ResolvedQuantity
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.answers import Answers
-from recursa.kernels import native
 from recursa.kernels.graph import Graph, code_name
 from recursa.kernels.kernel import FEW_BODIES, Kernel
 from recursa.kernels.plan_derivatives import PlanFunction
@@ -183,7 +182,7 @@ def _sweeps(asked: ResolvedQuantity) -> PlanFunction:
 
 def _own_kernel(asked: ResolvedQuantity, single: bool) -> Kernel | None:
     """The kernel with which the robot itself answers: the same bits, and loops for large robots."""
-    return asked.kernel(single=single) if native.available() and asked.kernels.model.nbodies > 0 else None
+    return asked.kernel(single=single) if asked.compiles else None
 
 
 class _Tracing:

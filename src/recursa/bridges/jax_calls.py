@@ -23,12 +23,7 @@ from jax.interpreters import ad, batching, mlir
 from recursa.bridges.functions import GraphFunction
 from recursa.bridges.jax_traced import evaluated
 from recursa.errors import UntraceableError
-from recursa.kernels import native
-
-try:
-    from recursa._entry import xla_handler
-except ImportError:  # the optional extension was not built
-    xla_handler = None
+from recursa.kernels.switch import compiles, native_module
 
 Implementation = Literal["native", "traced"]
 IMPLEMENTATIONS: tuple[str, ...] = get_args(Implementation)
@@ -36,16 +31,11 @@ IMPLEMENTATIONS: tuple[str, ...] = get_args(Implementation)
 _TARGET = "recursa_kernel"
 
 
-def available() -> bool:
-    """Whether native code can be called: the extension was built, and there is a compiler."""
-    return xla_handler is not None and native.available()
-
-
 @cache
 def _token() -> int:
     """What tells this process from others, whose addresses mean nothing here; the handler is registered with it."""
     token = secrets.randbits(62)
-    jax.ffi.register_ffi_target(_TARGET, xla_handler(token), platform="cpu")
+    jax.ffi.register_ffi_target(_TARGET, native_module.xla_handler(token), platform="cpu")
     return token
 
 
@@ -77,7 +67,7 @@ def _native(function: GraphFunction, *arrays: Any) -> Any:
 
 
 def _call(*arrays: Any, function: GraphFunction, implementation: str, on_processor: bool) -> Any:
-    if implementation == "native" and on_processor and available():
+    if implementation == "native" and on_processor and compiles():
         return _native(function, *arrays)
     return evaluated(function, *arrays)
 

@@ -7,6 +7,7 @@ import sys
 from importlib import import_module, metadata
 
 from recursa.kernels import cache, native
+from recursa.kernels.switch import compiles
 from recursa.version import __version__
 
 _FEATURES = ("avx2", "fma", "avx512f", "neon", "sve")  # of processors: those that decide how code is made
@@ -24,7 +25,7 @@ def versions() -> dict[str, str]:
         "C extension": _there("_entry"),
         "cache": str(cache.directory() or "none"),
     }
-    if native.available():
+    if compiles():
         import llvmlite.binding as llvm
 
         has = llvm.get_host_cpu_features()

@@ -31,6 +31,7 @@ from recursa.dynamics.kinematics import (
     frame_function,
 )
 from recursa.errors import StateError, unknown_name
+from recursa.kernels.switch import extension
 from recursa.model.model import Model
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.inertia import ArticulatedInertia
@@ -39,11 +40,6 @@ from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 from recursa.sweeps.batching import Array
-
-try:
-    from recursa._entry import turned_rows as native_turned_rows
-except ImportError:  # the optional extension was not built
-    native_turned_rows = None
 
 TaskName = Literal["pose", "position", "orientation"]
 ROWS: dict[str, slice] = {"pose": slice(0, 6), "orientation": slice(0, 3), "position": slice(3, 6)}
@@ -170,11 +166,8 @@ def singular_value_decomposition(matrices: Array) -> tuple[Array, Array, Array]:
     given = matrices.reshape(-1, m, n)
     together = np.empty((len(given), m, n + m))
     together[..., :n], together[..., n:] = given, np.eye(m)
-    if native_turned_rows is not None:
-        native_turned_rows(_rounds(m), _TURNING, together, n)
-        both = together.transpose(1, 2, 0)  # (m, n + m, B)
-    else:
-        both = turned_clearly(together.transpose(1, 2, 0).copy(), n)
+    extension("the search for singular directions", kernels=False).turned_rows(_rounds(m), _TURNING, together, n)
+    both = together.transpose(1, 2, 0)  # (m, n + m, B)
     rows, turned = both[:, :n], both[:, n:]
     squares = _added_up(rows * rows)
     values = np.sqrt(np.where(squares > _VANISHING * squares.max(axis=0, initial=0.0), squares, 0.0))
@@ -189,15 +182,6 @@ def singular_value_decomposition(matrices: Array) -> tuple[Array, Array, Array]:
         return np.ascontiguousarray(np.moveaxis(x, -1, 0)).reshape(*batch, *x.shape[:-1])
 
     return out(turned * sign), out(values), out(right * sign)
-
-
-def turned_clearly(both: Array, n: int) -> Array:
-    """Rows (m, n + m, B) turned in pairs until those of the first n columns are orthogonal: ``_singular.c`` clearly."""
-    for _ in range(_SWEEPS):
-        turns = [_made_orthogonal(both, n, *pairs) for pairs in _tournament(len(both))]  # one after the other
-        if not any(turns):
-            break
-    return both
 
 
 @cache
@@ -218,23 +202,6 @@ def _tournament(count: int) -> list[tuple[list[int], list[int]]]:
         rounds.append(([a for a, _ in pairs], [b for _, b in pairs]))
         players = [players[0], players[-1], *players[1:-1]]
     return rounds
-
-
-def _made_orthogonal(both: Array, n: int, first: list[int], second: list[int]) -> bool:
-    """Turn pairs of rows, of whose entries n count; whether any had to be."""
-    x, y = both[first], both[second]
-    a, b, c = (_added_up(p[:, :n] * r[:, :n]) for p, r in ((x, x), (y, y), (x, y)))
-    floor = _VANISHING * _added_up(_added_up(both[:, :n] * both[:, :n])[None])[0]
-    skew = (np.abs(c) > _ORTHOGONAL * np.sqrt(a) * np.sqrt(b)) & (np.minimum(a, b) > floor)
-    if not skew.any():
-        return False
-    zeta = (b - a) / np.where(skew, 2.0 * c, 1.0)
-    tangent = np.where(zeta < 0.0, -1.0, 1.0) / (np.abs(zeta) + np.sqrt(1.0 + zeta * zeta))
-    tangent = np.where(skew, tangent, 0.0)
-    cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
-    sine = cosine * tangent
-    both[first], both[second] = cosine[:, None] * x - sine[:, None] * y, sine[:, None] * x + cosine[:, None] * y
-    return True
 
 
 def _added_up(x: Array) -> Array:

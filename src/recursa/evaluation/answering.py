@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import Call, Evaluator
 from recursa.evaluation.resolved import Question
-from recursa.kernels.kernel import Method
+from recursa.kernels.switch import native_module
 from recursa.quantities.quantity import Quantity
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -31,7 +31,7 @@ def answers(
     def decorate(method: _Method) -> _Method:
         method.quantity = quantity  # type: ignore[attr-defined]
         general = as_given(method)
-        if Method is None:
+        if native_module is None:
             return general
         asked = lru_cache(1024)(partial(question_of, quantity, method))
 
@@ -42,7 +42,7 @@ def answers(
             elif found is not None:
                 self._evaluator.learn(call, *found)
 
-        return update_wrapper(Method(general, quantity.name, called), method)  # type: ignore[return-value]
+        return update_wrapper(native_module.Method(general, quantity.name, called), method)  # type: ignore[return-value]
 
     return decorate
 

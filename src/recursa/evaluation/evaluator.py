@@ -17,10 +17,9 @@ from recursa.errors import SingularHingeError
 from recursa.evaluation.hints import bounds_of_doubt, warn_of_conventions
 from recursa.evaluation.resolved import NO_OPTIONS as NO_OPTIONS
 from recursa.evaluation.resolved import Options, Question, ResolvedQuantity
-from recursa.kernels import native
-from recursa.kernels.dispatch import KernelStore, Switch
-from recursa.kernels.entry_inputs import Input
+from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.kernel import FEW_BODIES
+from recursa.kernels.switch import compiles, native_module
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities.quantity import Composed, Quantity, Recipe, Refusal, Subject
@@ -226,13 +225,13 @@ class Evaluator:
 
     def _in_one(self, asked: ResolvedQuantity, given: Mapping[str, Any]) -> bool:
         """Whether a question is best answered in one go: by one kernel, or by a plan that is short enough."""
-        if any(np.iscomplexobj(value) for value in given.values()) or not (Switch.on and native.available()):
+        if any(np.iscomplexobj(value) for value in given.values()) or not compiles():
             return self.model.nbodies <= FEW_BODIES
         return self.one_kernel(asked)
 
     def one_kernel(self, asked: ResolvedQuantity) -> bool:
         """Whether one kernel is not too long for a question; taken for granted where nothing is compiled."""
-        if not (Switch.on and native.available() and 0 not in asked.recipe.shape):
+        if not compiles() or 0 in asked.recipe.shape:
             return True
         return asked.kernel() is not None
 
@@ -267,11 +266,11 @@ class Evaluator:
 
     def _readers(self, sizes: Mapping[str, int]) -> Mapping[str, Any]:
         """What reads wrenches: for those in world axes it looks up the entry for poses, once there is one."""
-        if Input is None or "wrench" not in sizes:
+        if native_module is None or "wrench" not in sizes:
             return {}
         rows = {link.name: row for row, link in enumerate(self.model.links)}
         axes = kind_of_input("wrench").axes(self.model, 0)
-        return {"wrench": Input(axes, rows, wrench=Wrench, entries=self.calls, poses=_POSES)}
+        return {"wrench": native_module.Input(axes, rows, wrench=Wrench, entries=self.calls, poses=_POSES)}
 
     def _poses(self, q: Any) -> Array:
         found = self.evaluate(POSES, {"q": q})

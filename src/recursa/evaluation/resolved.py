@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from recursa.dynamics.needs import needs_hinges
-from recursa.kernels import native
 from recursa.kernels.dispatch import KernelStore, Switch, evaluate
-from recursa.kernels.entry_inputs import MAX_QUATERNIONS, Input, argument_input
+from recursa.kernels.entry_inputs import argument_input
 from recursa.kernels.kernel import Kernel, Program, native_entry, program
+from recursa.kernels.switch import compiles, native_module
 from recursa.quantities.quantity import Quantity, Recipe
 from recursa.sweeps.batching import Array
 from recursa.sweeps.plan import Plan
@@ -101,7 +101,7 @@ class ResolvedQuantity:
     @property
     def compiles(self) -> bool:
         """Whether anything is compiled for this robot at all."""
-        return Switch.on and native.available() and self.kernels.model.nbodies > 0
+        return compiles() and self.kernels.model.nbodies > 0
 
     def answer(self, arguments: Mapping[str, Any], out: Array | None = None, threads: int | None = None) -> Array:
         """The result for every state of a batch, by a kernel where there is one."""
@@ -137,7 +137,7 @@ class ResolvedQuantity:
         It takes single states and batches as far as code for them has been compiled; None while there is none. A
         ``trusting`` one has code for one state compiled at once, and leaves the length of quaternions to its caller.
         """
-        if Input is None or self.recipe.check is not None or not (self.compiles if trusting else Switch.on):
+        if self.recipe.check is not None or not self.compiles:
             return None
         names = tuple(self.sizes)
         kernel = self.kernel() if trusting else self.kernels.known(self.key, names)
@@ -151,7 +151,9 @@ class ResolvedQuantity:
         return known[1]
 
     def _made(self, kernel: Kernel | None, single: Kernel | None, trusting: bool) -> Any:
-        if kernel is single is None or (len(self.kernels.model.quaternions) > MAX_QUATERNIONS and not trusting):
+        if kernel is single is None or (
+            len(self.kernels.model.quaternions) > native_module.MAX_QUATERNIONS and not trusting
+        ):
             return None
         readers = [self._reader(name, trusting) for name in self.sizes]
         made = native_entry((kernel, single), self.recipe.shape, readers, judged=self.judged)

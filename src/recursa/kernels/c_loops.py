@@ -14,11 +14,11 @@ from typing import Any
 
 from recursa.errors import UntraceableError
 from recursa.kernels.c_source import c_constants, c_number, c_prototype, c_table, c_value
-from recursa.kernels.classes import ADDED, Class, Output, Slot
+from recursa.kernels.classes import Output
 from recursa.kernels.emit import Shape
 from recursa.kernels.graph import Graph, Node
 from recursa.kernels.loop import LoopProgram, LoopTables
-from recursa.kernels.loop_layout import Block
+from recursa.kernels.loop_places import Column, Place, Visit, begins
 from recursa.kernels.products import Product
 from recursa.spatial.counting import Counts
 from recursa.sweeps.engine import count, visiting_order
@@ -70,21 +70,10 @@ class LoopedCFunction:
 
     def _places(self) -> dict[str, int]:
         """Where the parts of the array begin; "end" is its size."""
-        layout, model = self.loops.layout, self.program.model
-        rows = [layout.rows(s)[2] for s in {slot.sweep for slot in layout.in_row}]
-        sizes = {
-            "robot": len(layout.robot),
-            "handed": len(layout.handed),
-            "rows": layout.row_size * max(rows, default=0),
-            "made": len(self.program.results.made),
-            **{f"input.{name}": size for name, size in self.program.sizes.items() if self.program.unit is not None},
-            **{domain: size * count(domain, model) for domain, size in self.loops.records.items()},
-        }
-        places, end = {}, 0
-        for name, size in sizes.items():
-            places[name] = end
-            end += size
-        return places | {"end": end}
+        inputs = [f"input.{name}" for name in self.program.sizes if self.program.unit is not None]
+        records = [f"records.{domain}" for domain in self.program.plan.domains]
+        parts = ("robot", "handed", "rows", "made", *inputs, *records)
+        return begins({name: self.tables.sizes[name] for name in parts})
 
     # ---- the text ----------------------------------------------------------------------------------------------------
 
@@ -120,12 +109,10 @@ class LoopedCFunction:
         for slot, index in layout.robot.items():
             if self.loops.added_in(slot, numbers):
                 yield f"memory[{self.places['robot'] + index}] = {c_number(self.loops.base_number(slot))};"
-        totals = [
-            index for slot, index in layout.kept[BODIES].items() if slot.area == "total" and slot.sweep in numbers
-        ]
+        totals = self.loops.totals(numbers)
         if totals:
             yield f"for (int k = 0; k < {self.program.model.nbodies}; ++k) {{"
-            yield f"    double *own = {self._record(BODIES, 'k')};"
+            yield f"    double *own = {self.record(f'records.{BODIES}', 'k', self.loops.records[BODIES])};"
             yield from (f"    own[{index}] = 0.0;" for index in totals)
             yield "}"
         for number in numbers:
@@ -141,12 +128,12 @@ class LoopedCFunction:
         yield f"    const int k = {self._visited(sweep, order)};"
         if len({*self.tables.column(domain, "class", count(domain, model))}) == 1:
             ((_, one, block),) = here
-            yield from _indented(_Case(self, one, sweep, block).lines())
+            yield from _indented(_Case(self, Visit(self.loops, one, sweep, block)).lines())
         else:
             yield f"    switch ({self.name}_{domain}[k][0]) {{"
             for number, one, block in here:
                 yield f"    case {number}: {{"
-                yield from _indented(_Case(self, one, sweep, block).lines(), 2)
+                yield from _indented(_Case(self, Visit(self.loops, one, sweep, block)).lines(), 2)
                 yield "        break;"
                 yield "    }"
             yield "    default:"
@@ -216,27 +203,23 @@ class LoopedCFunction:
             return -1 - self._constants.index(output)
         node = self.program.results.graph.nodes[output]
         if node.op == "load":
-            return self.stored(*node.operands)
+            return self._stored(node)
         return self.places["made"] + self.program.results.made.index(output)
 
-    def stored(self, area: str, k: int, slot: Slot) -> int:
-        """Where a number of a body, a link, a pair or the robot is."""
-        layout = self.loops.layout
-        if area == "robot":
-            return self.places["robot"] + layout.robot[slot]
-        return self.places[area] + k * self.loops.records[area] + layout.kept[area][slot]
+    def _stored(self, node: Node) -> int:
+        return self.loops.stored(self.places, *node.operands)
 
     def _made(self) -> Iterator[str]:
         results = self.program.results
         order = results.graph.reachable(results.made)
-        yield from _arithmetic(results.graph, order, lambda _, node: f"memory[{self.stored(*node.operands)}]")
+        yield from _arithmetic(results.graph, order, lambda _, node: f"memory[{self._stored(node)}]")
         for index, number in enumerate(results.made):
             yield f"memory[{self.places['made'] + index}] = {c_value(results.graph.nodes, number)};"
 
-    def _record(self, domain: str, k: str) -> str:
-        """The place of the numbers of a body, link or pair."""
-        start, stride = self.places[domain], self.loops.records[domain]
-        return f"memory + {start} + {k} * {stride}" if start else f"memory + {k} * {stride}"
+    def record(self, part: str, item: str, stride: int) -> str:
+        """The place of the numbers of a body, link or pair, or of a row."""
+        start = self.places[part]
+        return f"memory + {start} + {item} * {stride}" if start else f"memory + {item} * {stride}"
 
     # ---- tables ------------------------------------------------------------------------------------------------------
 
@@ -277,21 +260,19 @@ class LoopedCFunction:
 class _Case:
     """The code of one class in one sweep, at body, link or pair ``k``."""
 
-    def __init__(self, function: LoopedCFunction, one: Class, sweep: int, block: Block) -> None:
-        self.function, self.one, self.sweep, self.block = function, one, sweep, block
-        self.loops = function.loops
+    def __init__(self, function: LoopedCFunction, visit: Visit) -> None:
+        self.function, self.visit = function, visit
         self.pointers: dict[str, str] = {}  # by name, what they point to
 
     def lines(self) -> Iterator[str]:
         """Pointers that are used, then arithmetic, then what is stored."""
-        saved, block, nodes = self.loops.saved[id(self.one)], self.block, self.one.graph.nodes
-        restored = [f"const double t{k} = {self._own(saved[k])};" for k in sorted(block.restored)]
-        computed = list(_arithmetic(self.one.graph, [k for k in block.order if k not in block.restored], self._leaf))
-        stores = [f"{self._own(saved[k])} = {c_value(nodes, k)};" for k in block.saves]
+        visit, block, graph = self.visit, self.visit.block, self.visit.one.graph
+        restored = [f"const double t{k} = {self._at(visit.saved(k))};" for k in sorted(block.restored)]
+        computed = list(_arithmetic(graph, [k for k in block.order if k not in block.restored], self._leaf))
+        stores = [f"{self._at(visit.saved(k))} = {c_value(graph.nodes, k)};" for k in block.saves]
         for slot, x in block.stores:
-            value = c_value(nodes, x) if isinstance(x, int) else c_number(x)
-            adds = slot.area in ADDED and not (slot.area == "sum" and self.sweep in self.one.gives_first)
-            stores.append(f"{self._target(slot)} {'+=' if adds else '='} {value};")
+            value = c_value(graph.nodes, x) if isinstance(x, int) else c_number(x)
+            stores.append(f"{self._at(visit.target(slot))} {'+=' if visit.adds(slot) else '='} {value};")
         for name, place in self.pointers.items():
             kind = "const int" if name == "at" else "const double" if name == "c" else "double"
             yield f"{kind} *{name} = {place};"
@@ -299,76 +280,40 @@ class _Case:
 
     def _leaf(self, _: int, node: Node) -> str:
         """An input, a constant from the table, a stored number."""
-        function = self.function
+        function, visit = self.function, self.visit
         if node.op == "param":
-            column = self.loops.params[id(self.one)][node.operands[0]]
-            return f"{self._pointer('c', f'{function.name}_numbers_{self.one.domain}[k]')}[{column}]"
+            table = self._pointer("c", f"{function.name}_numbers_{visit.one.domain}[k]")
+            return f"{table}[{visit.param(node.operands[0])}]"
         if node.op == "input":
             name, index = node.operands
             start = self._column(("input", name))
-            if name == self.loops.unit:
+            if name == visit.loops.unit:
                 return f"{start} + {index} == unit ? 1.0 : 0.0"
             if function.program.unit is not None:
                 return f"memory[{function.places[f'input.{name}'] + index} + {start}]"
             called = function.called[name]
             return f"{called}[{start} + {index}]" if index else f"{called}[{start}]"
         via, slot, _ = node.operands
-        return self._source(via, slot)
+        return self._at(visit.source(via, slot))
 
-    def _source(self, via: str, slot: Slot) -> str:
-        layout = self.loops.layout
-        if slot in layout.handed:
-            return self._handed(slot)
-        if slot.area in ("row", "sum"):
-            return self._row("own row" if via == "own" else "other row", slot)
-        if via == "robot":
-            return f"memory[{self.function.places['robot'] + layout.robot[slot]}]"
-        if via == "own":
-            return self._own(layout.kept[BODIES][slot])
-        if via == "target":
-            item = str(self.function.program.plan.target)
-        elif via == "carried":
-            item = "(k - 1)"
+    def _at(self, place: Place) -> str:
+        """A number of the robot, or in a row or record."""
+        if not place.via:
+            return f"memory[{self.function.places[place.part] + place.number}]"
+        alone = place.part == "rows" or place.via == "own"
+        name = place.via.replace(" ", "_") if alone else f"{place.via}_{place.part.removeprefix('records.')}"
+        if place.column is not None:
+            item = self._column(place.column)
         else:
-            item = self._column((via, self.sweep if via == "child" else 0))
-        return self._at(slot.area, via, item, layout.kept[slot.area][slot])
+            item = {"own": "k", "carried": "(k - 1)", "target": str(self.function.program.plan.target)}[place.via]
+        return f"{self._pointer(name, self.function.record(place.part, item, place.stride))}[{place.number}]"
 
-    def _target(self, slot: Slot) -> str:
-        """Where a number is stored for others."""
-        layout = self.loops.layout
-        if slot in layout.handed:
-            return self._handed(slot)
-        if slot.area in ("row", "sum"):
-            return self._row("own row" if slot.area == "row" else "other row", slot)
-        if slot.area == "robot":
-            return f"memory[{self.function.places['robot'] + layout.robot[slot]}]"
-        if slot.area == "total":
-            via = "parent" if self.one.domain == BODIES else "body"
-            return self._at(BODIES, via, self._column((via, 0)), layout.kept[BODIES][slot])
-        return self._own(layout.kept[slot.area][slot])
-
-    def _handed(self, slot: Slot) -> str:
-        """The one place of what is only handed on along a walk."""
-        return f"memory[{self.function.places['handed'] + self.loops.layout.handed[slot]}]"
-
-    def _own(self, index: int) -> str:
-        return self._at(self.one.domain, "own", "k", index)
-
-    def _at(self, domain: str, via: str, item: str, index: int) -> str:
-        """A number of a body, link or pair that is reached ``via``."""
-        name = via if via == "own" else f"{via}_{domain}"
-        return f"{self._pointer(name, self.function._record(domain, item))}[{index}]"
-
-    def _row(self, which: str, slot: Slot) -> str:
-        layout, start = self.loops.layout, self.function.places["rows"]
-        place = f"memory + {start} + {self._column((which, self.sweep))} * {layout.row_size}"
-        return f"{self._pointer(which.replace(' ', '_'), place)}[{layout.in_row[slot]}]"
-
-    def _column(self, column: Any) -> str:
+    def _column(self, column: Column) -> str:
         """An integer from this body's line of the table."""
-        columns = self.function.columns[self.one.domain]
+        domain = self.visit.one.domain
+        columns = self.function.columns[domain]
         index = columns.setdefault(column, len(columns))
-        return f"{self._pointer('at', f'{self.function.name}_{self.one.domain}[k]')}[{index}]"
+        return f"{self._pointer('at', f'{self.function.name}_{domain}[k]')}[{index}]"
 
     def _pointer(self, name: str, place: str) -> str:
         self.pointers.setdefault(name, place)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
 from recursa.errors import UntraceableError
-from recursa.kernels import native
 from recursa.kernels.entry_inputs import argument_input
 from recursa.kernels.kernel import Gather, Kernel
 from recursa.kernels.loop import Looped
@@ -17,22 +15,16 @@ from recursa.kernels.records import name_of
 from recursa.kernels.rollout_emit import Motions, Scheme
 from recursa.kernels.rollout_kernel import RolloutKernel
 from recursa.kernels.switch import Switch as Switch
+from recursa.kernels.switch import compiles, native_module, warn_of_interpreting
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, Batch, check_threads, checked_out, interpret, prepare
 from recursa.sweeps.plan import Plan
 from recursa.waits import spoken
 
-try:
-    from recursa._entry import empty
-except ImportError:  # the optional extension was not built
-    empty = np.empty
+empty = np.empty if native_module is None else native_module.empty
 
 _COMPILED_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
-
-
-class NoCompilerWarning(UserWarning):
-    """llvmlite is missing: everything works, on NumPy, more slowly."""
 
 
 class KernelStore:
@@ -75,12 +67,11 @@ class KernelStore:
 
     def compiles(self, dtype: Any) -> bool:
         """Whether anything is compiled for arguments of such a type."""
-        if not Switch.on or dtype not in _COMPILED_TYPES or self.model.nbodies == 0:
+        if dtype not in _COMPILED_TYPES or self.model.nbodies == 0:
             return False
-        if not native.available():
-            _say_once()
-            return False
-        return True
+        if not compiles():
+            warn_of_interpreting()
+        return compiles()
 
     def kernel(
         self,
@@ -172,19 +163,6 @@ class KernelStore:
         plans = plan.name, looped and looped.plan.name
         decisive = plans, tuple(sizes.items()), single, self._form or Switch.form, self.may_move.name
         return name_of((asked, self.model.fingerprint, repr(decisive)))
-
-
-def _say_once() -> None:
-    if not _said:
-        _said.append(True)
-        warnings.warn(
-            "llvmlite is not installed, so nothing is compiled; results are the same, slower",
-            NoCompilerWarning,
-            stacklevel=4,
-        )
-
-
-_said: list[bool] = []
 
 
 def _shares(out: Array, batch: Batch) -> bool:

@@ -6,15 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from recursa.kernels.switch import native_module
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 from recursa.sweeps.inputs import kind_of_input
-
-try:
-    from recursa._entry import MAX_QUATERNIONS as MAX_QUATERNIONS
-    from recursa._entry import Input as Input
-except ImportError:  # the optional extension was not built
-    Input, MAX_QUATERNIONS = None, 0
 
 
 def argument_input(model: Model, name: str, size: int, *, checked: bool = True, bounds: Array | None = None) -> Any:
@@ -25,7 +20,7 @@ def argument_input(model: Model, name: str, size: int, *, checked: bool = True, 
     kind = kind_of_input(name)
     axes = kind.axes(model, size)
     if kind.of_joint is None:
-        return Input(axes)
+        return native_module.Input(axes)
     places, neutral = {}, np.zeros(axes)
     for k, joint in enumerate(model.joints):
         if joint.independent:
@@ -33,4 +28,4 @@ def argument_input(model: Model, name: str, size: int, *, checked: bool = True, 
             places[joint.name] = (part.start, part.stop - part.start)
             neutral[part] = joint.kind.neutral() if kind.coordinates else 0.0
     own = {} if bounds is None or not kind.coordinates else {"bounds": bounds}
-    return Input(axes, places, neutral, model.quaternions if kind.coordinates and checked else (), **own)
+    return native_module.Input(axes, places, neutral, model.quaternions if kind.coordinates and checked else (), **own)

@@ -23,19 +23,13 @@ from recursa.kernels.js_source import JsFunction
 from recursa.kernels.loop import Looped, LoopProgram, Tables, Workspace
 from recursa.kernels.native import Native, machine_code, simd_shape
 from recursa.kernels.records import Recorded
+from recursa.kernels.switch import native_module
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
 from recursa.sweeps.plan import Plan
 from recursa.waits import spoken
-
-try:
-    from recursa._entry import MAX_INPUTS, Entry
-    from recursa._entry import Method as Method
-    from recursa._entry import run as run_blocks
-except ImportError:  # the optional extension was not built
-    Entry = Method = run_blocks = None
 
 Array = NDArray[Any]
 Gather = Callable[[Values], Iterable[Scalar]]
@@ -350,25 +344,27 @@ class Kernel:
         """Some blocks of states, in the calling thread."""
         places = [x.ctypes.data + start * width * x.strides[0] for x in (*inputs, out)]
         native, extra = self._native(width), self._workspace(width)
-        if run_blocks is None or self.single or len(inputs) > MAX_INPUTS:
+        if self.single or len(inputs) > native_module.MAX_INPUTS:
             native.function(stop - start, *places, *[x.ctypes.data for x in extra])
             return
         code = width, native.address, *(x.ctypes.data for x in extra)
         sizes = [x.shape[1] for x in inputs]
-        run_blocks(code, tuple(zip(places, sizes, strict=False)), places[-1], out.shape[1], out.size, stop - start)
+        native_module.run(
+            code, tuple(zip(places, sizes, strict=False)), places[-1], out.shape[1], out.size, stop - start
+        )
 
 
 def native_entry(
     kernels: Sequence[Kernel | None], shape: tuple[int, ...], inputs: Sequence[Any], *, judged: bool
 ) -> Any:
-    """A native function of arguments that returns an array of ``shape``; None if the extension was not built.
+    """A native function of arguments that returns an array of ``shape``; None if it has none.
 
     ``kernels`` are those in double and in single precision, if there are such; single states and batches are taken as
     far as code for them was compiled already. ``inputs`` say how the arguments are read:
     :mod:`recursa.kernels.entry_inputs`. ``judged``: a batch with a result that is not finite is declined, as a single
     state always is.
     """
-    if Entry is None or len(inputs) > MAX_INPUTS or len(shape) > 3:
+    if len(inputs) > native_module.MAX_INPUTS or len(shape) > 3:
         return None
     ways = [
         (None, None) if kernel is None else kernel._way_in(width)
@@ -376,7 +372,7 @@ def native_entry(
         for width in (1, simd_shape(single).width)
     ]
     owners, codes = zip(*ways, strict=True)
-    return Entry(tuple(inputs), shape, owners, codes, judged)
+    return native_module.Entry(tuple(inputs), shape, owners, codes, judged)
 
 
 @cache

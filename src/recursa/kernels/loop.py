@@ -16,6 +16,7 @@ from recursa.kernels.graph import code_name
 from recursa.kernels.history import History
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Layout, demanded, handed_on, results
+from recursa.kernels.loop_places import begins
 from recursa.kernels.loop_results import room
 from recursa.kernels.loop_runs import runs
 from recursa.kernels.native import machine_code
@@ -173,7 +174,8 @@ class LoopTables:
         self.loops = loops
         self.shape = shape
         self.made = {number: i for i, number in enumerate(loops.results.made)}
-        self.places = self._places()
+        self.sizes = self._parts()
+        self.places = begins(self.sizes)
         self.parts: list[NDArray[np.int64]] = []
         self.used = len(loops.writer.header)
         header = {name: self._header(name) for name in loops.writer.header}
@@ -183,12 +185,12 @@ class LoopTables:
 
     # ---- scratch -----------------------------------------------------------------------------------------------------
 
-    def _places(self) -> dict[str, int]:
-        """Where the parts of the scratch begin; "end" is its size."""
+    def _parts(self) -> dict[str, int]:
+        """The sizes of the parts of the scratch."""
         program, loops, layout = self.program, self.loops, self.loops.layout
         rows = [layout.rows(s)[2] for s in {slot.sweep for slot in layout.in_row}]
         self.constants = sorted({x for x in program.results.outputs if isinstance(x, float)})
-        sizes = {
+        return {
             "judged": 1,
             **{f"input.{name}": size for name, size in program.sizes.items()},
             "robot": len(layout.robot),
@@ -204,11 +206,6 @@ class LoopTables:
             },
             "room": room(self.shape.width) if self.shape.wide else 0,
         }
-        places, end = {}, 0
-        for name, size in sizes.items():
-            places[name] = end
-            end += size
-        return places | {"end": end}
 
     def _matrix(self) -> int:
         """Numbers of the matrices that are put together before they become the result."""
@@ -349,11 +346,7 @@ class LoopTables:
         return self.places["made"] + self.made[output]
 
     def _place_of_load(self, number: int) -> int:
-        area, k, slot = self.program.results.graph.nodes[number].operands
-        layout = self.loops.layout
-        if area == "robot":
-            return self.places["robot"] + layout.robot[slot]
-        return self.places[f"records.{area}"] + k * self.loops.records[area] + layout.kept[area][slot]
+        return self.loops.stored(self.places, *self.program.results.graph.nodes[number].operands)
 
     # ---- numbers -----------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ for several lanes takes a negative number of blocks, too: as many, whose results
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from recursa.kernels.classes import Class, Slot
@@ -17,6 +17,7 @@ from recursa.kernels.graph import Node
 from recursa.kernels.loop_body import Here
 from recursa.kernels.loop_direct import copy_rest, direct_for, fill_with_zeros
 from recursa.kernels.loop_layout import Block, Layout, Results, loads_of_steps
+from recursa.kernels.loop_places import Place
 from recursa.kernels.loop_results import write_results
 from recursa.kernels.loop_runs import write_runs
 from recursa.kernels.loop_writer import LoopWriter, turn_input
@@ -80,13 +81,15 @@ class Loops:
             return writer.put(f"load {writer.shape.vector}, ptr {place}, align {writer.number}")
         return writer.load(writer.scratch(writer.add(writer.size(f"input.{name}"), index)))
 
-    def robot(self, slot: Slot) -> str:
-        """A number of the whole robot."""
-        return self.writer.scratch(self.writer.add(self.writer.size("robot"), self.layout.robot[slot]))
+    def whole(self, place: Place) -> str:
+        """A number of the whole robot, or one that goes from pair to pair of a walk."""
+        return self.writer.scratch(self.writer.add(self.writer.size(place.part), place.number))
 
-    def handed(self, slot: Slot) -> str:
-        """A number that goes from pair to pair of a walk."""
-        return self.writer.scratch(self.writer.add(self.writer.size("handed"), self.layout.handed[slot]))
+    def stored(self, begins: Mapping[str, int], area: str, k: int, slot: Slot) -> int:
+        """Where a number of the robot or of body, link or pair ``k`` is, if its parts begin there."""
+        if area == "robot":
+            return begins["robot"] + self.layout.robot[slot]
+        return begins[f"records.{area}"] + k * self.records[area] + self.layout.kept[area][slot]
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 
@@ -165,17 +168,20 @@ class Loops:
     def _clear_sums(self, numbers: range) -> None:
         """Begin the sums into which these sweeps add."""
         writer, layout = self.writer, self.layout
-        for slot in layout.robot:
+        for slot, index in layout.robot.items():
             if self.added_in(slot, numbers):
-                writer.store(writer.shape.constant(self.base_number(slot)), self.robot(slot))
-        totals = [
-            index for slot, index in layout.kept[BODIES].items() if slot.area == "total" and slot.sweep in numbers
-        ]
+                writer.store(writer.shape.constant(self.base_number(slot)), self.whole(Place("robot", index)))
+        totals = self.totals(numbers)
         if totals:
             with writer.loop(f"clear{numbers.start}", "0", writer.size("count.bodies")) as k:
                 first = writer.add(writer.scaled(k, self.records[BODIES]), writer.size(f"records.{BODIES}"))
                 for index in totals:
                     writer.store(writer.shape.constant(0.0), writer.scratch(writer.add(first, index)))
+
+    def totals(self, numbers: range) -> list[int]:
+        """Places in the records of bodies of sums that these sweeps add up there."""
+        kept = self.layout.kept[BODIES]
+        return [index for slot, index in kept.items() if slot.area == "total" and slot.sweep in numbers]
 
     def added_in(self, slot: Slot, numbers: range) -> bool:
         """Whether one of these sweeps adds to a number of the whole robot."""

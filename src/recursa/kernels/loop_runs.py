@@ -67,7 +67,7 @@ def _write_run(loops: Loops, sweep: int, one: Class, block: Block, run: tuple[st
         writer.carry(name, *(inside.output(results[slot]) for _, slot in carried))
     for n, (_, slot) in enumerate(carried):
         if slot in inside.kept:
-            writer.store(f"%{name}.carried{n}", loops.handed(slot))
+            writer.store(f"%{name}.carried{n}", loops.whole(before.visit.target(slot)))
 
 
 class _InRun(Here):
@@ -85,4 +85,4 @@ class _InRun(Here):
 
     def stores(self) -> list[tuple[Slot, Output]]:
         """What is stored for others at every pair."""
-        return [(slot, x) for slot, x in self.block.stores if slot not in self.kept]
+        return [(slot, x) for slot, x in self.visit.block.stores if slot not in self.kept]

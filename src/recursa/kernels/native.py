@@ -33,16 +33,6 @@ if hasattr(os, "register_at_fork"):
 
 
 @cache
-def available() -> bool:
-    """Whether llvmlite can be imported."""
-    try:
-        import llvmlite.binding  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-@cache
 def _setting(effort: int) -> dict[str, str]:
     """What decides the object code beside the IR; the cache's key."""
     import llvmlite

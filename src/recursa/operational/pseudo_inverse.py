@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 
 from recursa.errors import StateError
+from recursa.kernels.switch import native_module
 from recursa.sweeps.batching import Array
-
-try:
-    from recursa._entry import MAX_SMALL, pseudo_inverses
-except ImportError:  # the optional extension was not built
-    MAX_SMALL = -1
 
 RANK_LIMITS = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
 """Eigenvalues that count as zero, relative to the largest: there four digits of an inverse are left, and ten."""
@@ -92,7 +88,7 @@ def pseudo_inverse(
     finite = np.asarray(np.isfinite(factors).all(axis=(-2, -1)))
     sound = np.array(np.where(finite[..., None, None], factors, 0.0), np.float64, order="C")
     flat = sound.reshape(finite.size, size, width)
-    if size <= MAX_SMALL and reference is None:
+    if native_module is not None and size <= native_module.MAX_SMALL and reference is None:
         result, rank = _native(flat, scale, limit)
     else:
         result, rank = _by_numpy(flat, scale, limit, None if reference is None else np.broadcast_to(reference, batch))
@@ -112,7 +108,7 @@ def rank_limit(dtype: Any, tolerance: float | None) -> float:
 def _native(factors: Array, scale: Array, limit: float) -> tuple[Array, Array]:
     """From a triangular factor where it is certain that nothing vanishes, else from singular values; one by one."""
     result, rank = np.empty((len(factors), *factors.shape[1:2] * 2)), np.empty(len(factors), np.int64)
-    pseudo_inverses(factors, scale, limit, result, rank)
+    native_module.pseudo_inverses(factors, scale, limit, result, rank)
     return result, rank
 
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recursa.kernels.extension import extension
+from recursa.kernels.switch import extension
 from recursa.paths.room import scratch
 from recursa.sweeps.batching import Array
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from recursa.dynamics.losses import Losses
-from recursa.kernels.extension import extension
+from recursa.kernels.switch import extension
 from recursa.paths.passes import Rows
 from recursa.paths.room import Room, scratch
 from recursa.sweeps.batching import Array

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recursa.kernels.extension import extension
+from recursa.kernels.switch import extension
 from recursa.paths.passes import NO_LINE, Passed, Rows
 from recursa.paths.profile import Profile
 from recursa.paths.rows import NODES, Along

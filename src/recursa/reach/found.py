@@ -96,7 +96,7 @@ class InverseKinematics:
             off = float(np.abs(self.constraint_error).max(initial=0.0))
             if off > 2.0 * max(angle, distance):
                 lines.append(f"constraints are not kept: off by up to {off:.3g} rad or m")
-            held = [one.any() for one in self.held_by.reshape(-1, self.robot.nv).T]
+            held = [one.any() for one in self.held_by.reshape(self.solved.size, self.robot.nv).T]
             holding = [name for name, one in zip(self.robot.v_names, held, strict=True) if one]
             if holding:
                 lines.append(f"held back by limits of {', '.join(holding)}")

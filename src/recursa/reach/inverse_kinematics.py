@@ -23,7 +23,7 @@ from recursa.reach.given import poses, require_finite
 from recursa.reach.goals import Goal, Orientation, Pose, Position
 from recursa.reach.motions import Motions
 from recursa.reach.ranges import Ranges, joints_named
-from recursa.reach.search import PlainSearch, settings
+from recursa.reach.search import settings
 from recursa.reach.starts import SPREAD, apart, around, starts
 from recursa.reach.tasks import Task
 from recursa.sweeps.batching import Array, fitting
@@ -302,8 +302,7 @@ class Prepared:
     def _made(self) -> Any:
         """A search of its own for every thread, as each has its scratch."""
         singles = self.ranges.single_q, self.ranges.single_v
-        found = self.motions.search(self.starts, singles, self.ranges.angles)
-        return PlainSearch(self.motions, self.ranges, self.starts) if found is None else found
+        return self.motions.search(self.starts, singles, self.ranges.angles)
 
 
 def _prepared(

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from recursa.errors import UntraceableError
-from recursa.kernels import native
 from recursa.kernels.emit import Shape, module, straight_function
 from recursa.kernels.graph import Graph, Traced
 from recursa.kernels.kernel import MAX_NODES, program
 from recursa.kernels.native import Native, simd_shape
-from recursa.kernels.switch import Switch
+from recursa.kernels.switch import Switch, extension
 from recursa.model.model import Model
 from recursa.reach.frames import Frames
 from recursa.reach.levels import AT_A_LIMIT, LEAST_DAMPING, LOOKS, SMALLEST_ROW
@@ -28,11 +27,6 @@ from recursa.reach.steps import Goals
 from recursa.reach.tasks import Task
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array, Batch, interpret
-
-try:
-    from recursa._entry import Search as NativeSearch
-except ImportError:  # the optional extension was not built
-    NativeSearch = None
 
 Function = Callable[..., Sequence[Scalar]]
 Compiled = tuple[Native, tuple[Array, ...]]  # and what calls hand over beside inputs and result
@@ -54,7 +48,7 @@ class Motions:
         return Goals(Frames(self.model, self.tasks))
 
     @property
-    def _functions(self) -> dict[str, tuple[Function, dict[str, int]]]:
+    def functions(self) -> dict[str, tuple[Function, dict[str, int]]]:
         """By name, with the sizes of their inputs."""
         nq, nv, frames, wanted = self.model.nq, self.model.nv, self.goals.frames.size, self.goals.size
         step = {
@@ -72,8 +66,6 @@ class Motions:
             "downhill": (self.goals.downhill, {"frames": frames, "wanted": wanted, "moving": nv}),
         }
 
-    # ---- as they are -------------------------------------------------------------------------------------------------
-
     def frames(self, q: Array) -> Array:
         """What the tasks need of configurations (n, nq): (n, numbers)."""
         found = np.empty((len(q), self.goals.frames.size))
@@ -81,24 +73,13 @@ class Motions:
         interpret(self.model, self.goals.frames.plan, batch, self.goals.frames.gather, found)
         return found
 
-    def evaluate(self, name: str, *rows: Array) -> Array:
-        """One of the functions on rows of numbers (n, ...), one after the other as its inputs are."""
-        count = len(rows[0])
-        with np.errstate(all="ignore"):
-            columns = self._functions[name][0](*(list(np.ascontiguousarray(x.T)) for x in rows))
-        return np.stack([np.broadcast_to(np.asarray(x, float), count) for x in columns], axis=1)
-
     # ---- compiled ----------------------------------------------------------------------------------------------------
 
     def search(self, starts: Array, singles: tuple[Array, Array], angles: Array) -> Any:
-        """The whole search in native code; None where there is none."""
-        if NativeSearch is None or not (Switch.on and native.available()) or self.model.nbodies == 0:
-            return None
+        """The whole search in native code."""
+        search = extension("inverse kinematics").Search
         shape = Shape(simd_shape(False).width, turned=True)
-        try:
-            codes = self._codes(shape)
-        except UntraceableError:
-            return None
+        codes = self._codes(shape)
         goals = self.goals
         sizes = (
             self.model.nq, self.model.nv, goals.frames.size, goals.size, self.model.nq if self.posture else 0,
@@ -108,7 +89,7 @@ class Motions:
             None if one is None else (shape.width, one[0].address, *(x.ctypes.data for x in one[1])) for one in codes
         )
         algebra = LEAST_DAMPING, SMALLEST_ROW, AT_A_LIMIT, LOOKS
-        return NativeSearch(codes, ways, sizes, starts, *singles, angles, np.array(goals.ends, np.int64), algebra)
+        return search(codes, ways, sizes, starts, *singles, angles, np.array(goals.ends, np.int64), algebra)
 
     def _codes(self, shape: Shape) -> list[Compiled | None]:
         """Machine code by the order of CODES: the step in one, or in parts if that would be long."""
@@ -126,7 +107,7 @@ class Motions:
 
     def _straight(self, name: str, shape: Shape, limit: int = MAX_NODES) -> Compiled:
         """One of the functions, spelled out."""
-        function, sizes = self._functions[name]
+        function, sizes = self.functions[name]
         graph = Graph(limit)
         results = function(*(graph.inputs(given, size) for given, size in sizes.items()))
         outputs = [x.number if isinstance(x, Traced) else float(x) for x in results]

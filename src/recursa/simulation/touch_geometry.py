@@ -20,6 +20,7 @@ from recursa.constraints.quantities import constrained
 from recursa.dynamics import articulated, configuration, gathering, kinematics
 from recursa.dynamics.kinematics import LINK_POSE, LINK_VELOCITY, RELATIVE, VELOCITY
 from recursa.errors import NoSweepError
+from recursa.kernels.switch import extension
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.model import WORLD, Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -61,9 +62,9 @@ class Geometry:
     """What touches, for one robot."""
 
     def __init__(self, robot: Robot, touches: tuple[Touch, ...], given: tuple[str, ...] = ()) -> None:
+        extension("simulation with contacts")
         self.robot, self.touches, self.given = robot, touches, given
         self.count = len(touches)
-        self.links = [robot.model.link_index(one.link) for one in touches]
         self.axes = np.array([axes_of(one.normal) for one in touches]).reshape(-1, 3, 3)  # rows: normal, two across
         self.friction = np.array([one.friction for one in touches])
         self.restitution = np.array([one.restitution for one in touches])
@@ -99,29 +100,16 @@ class Geometry:
             at = end
         return Instant(*parts)
 
-    # ---- by the methods of the robot: where nothing is compiled, and to check what is --------------------------------
-
     def _by_parts(self, q: Array, v: Array, tau: Array, outside: tuple[Array, ...]) -> Instant:
+        """For tied joints, for robots beyond two kernels, and where methods are to say what is not finite."""
         robot = self.robot
         given = zip(self.given, outside, strict=True)
         named: dict[str, Any] = {name: x.reshape(-1, 6) if name == "wrenches" else x for name, x in given}
         a = robot.forward_dynamics(q, v, tau, **named)
-        qdot = robot.evaluator.evaluate(configuration.COORDINATE_RATES, {"q": q, "v": v})
         W = robot.evaluator.tree.evaluate(MASS_MATRIX_INVERSE, {"q": q})
-        poses, speeds = robot.poses(q), robot.velocities(q, v, frame="mixed")
-        rates = robot.accelerations(q, v, np.zeros_like(v), frame="mixed", kind="classical")
-        gaps, J, gamma = np.empty(self.count), np.empty((self.count, 3, robot.nv)), np.empty((self.count, 3))
-        for k, (one, link) in enumerate(zip(self.touches, self.links, strict=True)):
-            R, w, (turn, move) = poses[link, :3, :3], speeds[link, :3], np.split(rates[link], 2)
-            down, down_rate = (np.array(list(x)) for x in _down(_plain_of(one), Rotation(*R.ravel()), Vec3(*w)))
-            arm = R @ one.at
-            gaps[k] = one.normal @ (poses[link, :3, 3] + arm + one.radius * down) - one.height
-            columns = robot.jacobian(q, one.link, frame="mixed")
-            J[k] = self.axes[k] @ (columns[3:] + np.cross(columns[:3].T, arm + one.radius * down).T)
-            moved = move + np.cross(turn, arm) + np.cross(w, np.cross(w, arm))
-            rolled = np.cross(turn, down) + np.cross(w, down_rate)
-            gamma[k] = self.axes[k] @ (moved + one.radius * rolled)
-        return Instant(qdot, a, W, gaps, J.reshape(-1, robot.nv), gamma.ravel())
+        places = robot.evaluator.evaluate(TOUCHED_PLACES, {"q": q, "v": v}, {"touches": plain(robot, self.touches)})
+        qdot, rest = np.split(places, [robot.nq])
+        return self._cut(np.concatenate([qdot, a, W.ravel(), rest]))
 
 
 def axes_of(normal: tuple[float, ...]) -> Array:
@@ -130,10 +118,6 @@ def axes_of(normal: tuple[float, ...]) -> Array:
     across = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
     across /= np.sqrt(across @ across)
     return np.array([n, np.cross(across, n), across])
-
-
-def _plain_of(one: Touch) -> Plain:
-    return 0, one.at, one.radius, one.axis, one.normal, one.height
 
 
 def _down(one: Plain, R: Rotation, w: Vec3) -> tuple[Vec3, Vec3]:
@@ -157,7 +141,7 @@ def _down(one: Plain, R: Rotation, w: Vec3) -> tuple[Vec3, Vec3]:
 _FLAT = 1e-24  # a wheel that lies flat has no lowest point; it stays finite
 
 
-# ---- the same as a plan --------------------------------------------------------------------------------------------
+# ---- as a plan -----------------------------------------------------------------------------------------------------
 
 
 def columns_in_world(joint: Joint, pose: Transform) -> tuple[Motion, ...]:
@@ -171,8 +155,9 @@ _INVERSE = renamed(articulated.MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu", "resp
 _LINK_DRIFT = Step(kinematics.link_motion, ("drift@body", "offset"), ("DL",), "drift(link) = phi* drift(body)")
 
 
-def _places(links: tuple[int, ...]) -> Plan:
+def _places(touches: tuple[Plain, ...]) -> Plan:
     """Poses, speeds and drifts of the links that touch, and columns of all joints."""
+    links = tuple(sorted({one[0] for one in touches}))
     at_links = (each_link(LINK_POSE, LINK_VELOCITY, _LINK_DRIFT, only=links),) if links else ()
     sweeps = (base_to_tip(RELATIVE, VELOCITY, plans.DRIFT, PLACED, _COLUMNS), *at_links)
     own = (Buffer("S", ()), *(Buffer(name, Motion.zero()) for name in ("drift", "DL")))
@@ -203,13 +188,28 @@ def _entries(model: Model, touches: tuple[Plain, ...], values: Values) -> Iterat
 
 def _columns(model: Model, body: int, point: Vec3, values: Values) -> dict[int, Vec3]:
     """How a point of a body moves with each freedom that moves it."""
-    found = {}
+    found: dict[int, Vec3] = {}
     while body != WORLD:
         joint, arm = model.joints[body], point - values.lists["place"][body].translation
         for i, one in enumerate(values.lists["S"][body]):
-            found[joint.v_start + i] = one.linear + one.angular.cross(arm)
+            at, factor = gathering.speed_index(joint, i)
+            moved = one.linear + one.angular.cross(arm)
+            moved = moved if factor is None else moved * factor
+            found[at] = found[at] + moved if at in found else moved
         body = joint.parent
     return found
+
+
+def _touched_places(of: Subject, given: Names, *, touches: tuple[Plain, ...]) -> Recipe:
+    model = of.model
+    plan = fuse(configuration.COORDINATE_RATES_PLAN, _places(touches), name="touched_places")
+    shape = model.nq + len(touches) * (4 + 3 * model.nv)
+    return Recipe(plan, partial(_gathered_places, model, touches), (shape,))
+
+
+def _gathered_places(model: Model, touches: tuple[Plain, ...], values: Values) -> Iterator[Scalar]:
+    yield from configuration.rate_entries(values)
+    yield from _entries(model, touches, values)
 
 
 def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = (), inverse: bool = True) -> Recipe:
@@ -219,8 +219,7 @@ def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = (), inv
     options = {"wrenches": "wrenches" in given, "springs": model.has_springs}
     held = constrained(of)
     forward = plans.forward_plan(model, model.unit_length, **options) if held else articulated.forward_plan(**options)
-    places = _places(tuple(sorted({one[0] for one in touches})))
-    parts = [forward, configuration.COORDINATE_RATES_PLAN, places, *((_INVERSE,) if inverse else ())]
+    parts = [forward, configuration.COORDINATE_RATES_PLAN, _places(touches), *((_INVERSE,) if inverse else ())]
     shape = model.nq + model.nv * (1 + model.nv * inverse) + len(touches) * (4 + 3 * model.nv)
     return Recipe(fuse(*parts, name="touching"), partial(_gathered, model, touches, inverse), (shape,))
 
@@ -240,4 +239,10 @@ TOUCHING = Quantity(
     "dq/dt, dv/dt without contact forces, inv(M), distances from planes, rows and bias of what touches",
     optional=("wrenches",),
     reads={"wrenches": "wrench"},
+)
+TOUCHED_PLACES = Quantity(
+    "simulation.touched_places",
+    ("q", "v"),
+    _touched_places,
+    "dq/dt, distances from planes, rows and bias of what touches",
 )

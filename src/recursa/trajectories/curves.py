@@ -10,12 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from recursa.errors import StateError
+from recursa.kernels.switch import extension
 from recursa.sweeps.batching import Array
-
-try:
-    from recursa._entry import pieces as native_pieces
-except ImportError:  # nothing was compiled when recursa was installed
-    native_pieces = None
 
 Derivatives = tuple[Array, Array, Array]
 
@@ -67,32 +63,15 @@ class Pieces:
             raise StateError("the motion is too far or too fast for floating-point numbers")
 
     def __call__(self, t: Array) -> Derivatives:
-        """x, dx/dt, d2x/dt2 by Horner's rule; in native code where that is there, with the same bits."""
+        """x, dx/dt, d2x/dt2 by Horner's rule, in native code (``_paths.c``)."""
         x, dx, ddx = np.empty((3, len(t), self.coefficients.shape[2]))
         self.into(t, x, dx, ddx)
         return x, dx, ddx
 
     def into(self, t: Array, x: Array, dx: Array, ddx: Array) -> None:
         """The same into contiguous arrays of so many numbers."""
-        if native_pieces is not None and t.dtype == float:
-            native_pieces(self.breaks, self.coefficients, np.ascontiguousarray(t), x, dx, ddx)
-            return
-        for target, part in zip((x, dx, ddx), self.clearly(t), strict=True):
-            target[...] = part.reshape(target.shape)
-
-    def clearly(self, t: Array) -> Derivatives:
-        """The same by NumPy."""
-        piece = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.widths) - 1)
-        width = self.widths[piece][:, None]
-        u = (t - self.breaks[piece])[:, None] / width
-        x, *others = (c[piece] for c in self.coefficients[::-1])
-        dx = ddx = np.zeros_like(x)
-        for k, c in enumerate(others):  # what is still zero is not multiplied
-            ddx = ddx * u + 2.0 * dx if k > 1 else 2.0 * dx
-            dx = dx * u + x if k > 0 else x
-            x = x * u + c
-        inverse = 1.0 / width
-        return x, dx * inverse, ddx * inverse * inverse
+        native = extension("the sampling of trajectories", kernels=False)
+        native.pieces(self.breaks, self.coefficients, np.ascontiguousarray(t, float), x, dx, ddx)
 
 
 class Along:
