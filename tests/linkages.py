@@ -23,25 +23,28 @@ def linkage(
     adapted: bool = False,
     slider: bool = False,
     kind: str = "point",
+    size: float = 1.0,
+    mass: float = 1.0,
 ) -> tuple[rc.Robot, np.ndarray]:
     """Bars in one plane with the end of the last pinned to the world, and a configuration at which the loop is closed.
 
     The plane is turned by (pi/2 + tilt, 0, 0.7), so that rows in world axes are redundant in a way that only rounding
     shows. ``adapted`` gives the loop axes along the plane, in which they are plainly zero. ``skew`` turns one axis out
     of the common direction by that angle. ``tied`` hangs a fan on the first joint, ``massless`` takes the mass of the
-    second bar, ``twice`` says the loop once more in other axes, ``slider`` replaces the second hinge.
+    second bar, ``twice`` says the loop once more in other axes, ``slider`` replaces the second hinge. All lengths are
+    multiplied by ``size``, all masses by ``mass``.
     """
     rng = np.random.default_rng(seed)
     mount = (np.pi / 2 + tilt, 0.0, 0.7)
-    lengths, masses = rng.uniform(0.2, 0.7, bars), rng.uniform(0.5, 2.0, bars)
+    lengths, masses = size * rng.uniform(0.2, 0.7, bars), mass * rng.uniform(0.5, 2.0, bars)
     b = rc.Builder("linkage")
     b.link("ground")
     b.joint("mount", "fixed", parent="world", child="ground", rpy=mount)
-    for k, (length, mass) in enumerate(zip(lengths, masses, strict=True)):
+    for k, (length, own) in enumerate(zip(lengths, masses, strict=True)):
         if massless and k == 1:
             b.link(f"bar{k}")
         else:
-            b.link(f"bar{k}", mass=mass, com=(length / 2, 0.03, 0), inertia=(0.02 * mass,) * 3)
+            b.link(f"bar{k}", mass=own, com=(length / 2, 0.03 * size, 0), inertia=(0.02 * own * size**2,) * 3)
         options = {
             "axis": (0, 0, 1),
             "xyz": (lengths[k - 1] if k else 0.0, 0, 0),
@@ -56,7 +59,7 @@ def linkage(
             **(options | {"axis": (0.6, 0.8, 0)} if sliding else options),
         )
     if tied:
-        b.link("fan", mass=0.3, com=(0.1, 0, 0), inertia=(0.01,) * 3)
+        b.link("fan", mass=0.3 * mass, com=(0.1 * size, 0, 0), inertia=(0.01 * mass * size**2,) * 3)
         b.joint("fan_joint", "revolute", parent="ground", child="fan", axis=(0, 0, 1), mimic=("joint0", 2.0, 0.1))
     tree = (
         b.build(gravity=(0, 0, -9.81), strict=False, mimic="tie")
@@ -132,6 +135,61 @@ def several_loops(seed: int, kind: str = "") -> tuple[rc.Robot, np.ndarray]:
         ]
     rng.shuffle(loops)
     return tree.with_constraints(*loops), q
+
+
+def geared(seed: int, size: float) -> tuple[rc.Robot, np.ndarray]:
+    """Two closed chains of three bars of about this length, with a gear between them that is said twice."""
+    rng = np.random.default_rng(seed)
+    b = rc.Builder("geared")
+    b.link("ground")
+    b.joint("mount", "fixed", parent="world", child="ground", rpy=(np.pi / 2 + 1e-6, 0.0, 0.7))
+    ends = list[tuple[str, tuple[float, float, float]]]()
+    for side in "ab":
+        parent, at = "ground", (2.0 * size * (side == "b"), 0.0, 0.0)
+        for k in range(3):
+            name, length, mass = f"{side}{k}", size * rng.uniform(0.3, 0.8), rng.uniform(0.5, 2.0)
+            turning = mass * size**2
+            b.link(
+                name,
+                mass=mass,
+                com=(length / 2, 0.02 * size, 0.01 * size),
+                inertia=(0.02 * turning, 0.03 * turning, 0.025 * turning),
+            )
+            b.joint(f"{name}_joint", "revolute", parent=parent, child=name, axis=(0, 0, 1), xyz=at)
+            parent, at = name, (length, 0.0, 0.0)
+        ends.append((parent, at))
+    tree = b.build(gravity=(0, 0, -9.81))
+    q = rng.uniform(-1.5, 1.5, tree.nq)
+    q[3] = 2.0 * q[0]
+    loops = []
+    for kind, (link, tip) in zip(("revolute", "point"), ends, strict=True):
+        pose, ground, turned = tree.pose(q, link), tree.pose(q, "ground"), rng.uniform(-1.5, 1.5, 3)
+        at, frame = np.linalg.solve(ground, pose @ [*tip, 1.0])[:3], rotation(turned)
+        options = {"axis": tuple(frame[2])} if kind == "revolute" else {}
+        other = angles(pose[:3, :3].T @ ground[:3, :3] @ frame)
+        loops.append(
+            rc.Loop(
+                kind,
+                "ground",
+                link,
+                at=tuple(at),
+                rpy=tuple(turned),
+                at_other=tip,
+                rpy_other=other,
+                name=kind,
+                **options,
+            )
+        )
+    gears = [rc.JointRelation({"a0_joint": 2.0 * x, "b0_joint": -x}, name=f"gear {x}") for x in (1.0, -3.0)]
+    return tree.with_constraints(gears[0], *loops, gears[1]), q
+
+
+def rotation(rpy: np.ndarray) -> np.ndarray:
+    """The rotation of roll, pitch and yaw."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    about_x = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+    about_y = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+    return np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]]) @ about_y @ about_x
 
 
 def angles(R: np.ndarray) -> tuple[float, float, float]:

@@ -112,13 +112,13 @@ def matrix(count: int, entries: Sequence[Scalar]) -> list[list[Scalar]]:
     return [[entries[where[min(i, j), max(i, j)]] for j in range(count)] for i in range(count)]
 
 
-def delassus_factors(model: Model, unit_length: float, delassus: Numbers, yielding: Numbers) -> Ranked:
+def delassus_factors(model: Model, unit_length: float, delassus: Numbers, yielding: Numbers, turns: Turns) -> Ranked:
     """The Delassus matrix in factors, with its rank judged.
 
     A row is as good as zero where it is rounding of what the joints yield altogether: turning by their summed
     compliances, moving by these at the robot's own length.
     """
-    A, weights = matrix(model.ncon, delassus.entries), row_weights(model, unit_length)
+    A, weights = matrix(model.ncon, delassus.entries), turns.exchanged(row_weights(model, unit_length))
     return factored(A, yielding.entries[0], weights, exchange=may_depend(model))
 
 
@@ -136,7 +136,8 @@ def solving(model: Model, unit_length: float, *, least: bool = False) -> Step:
     def multipliers(
         delassus: Numbers, yielding: Numbers, demand: Numbers, *numbers: Numbers
     ) -> tuple[Numbers, Numbers]:
-        turns, factors = turns_of(*numbers), delassus_factors(model, unit_length, delassus, yielding)
+        turns = turns_of(*numbers)
+        factors = delassus_factors(model, unit_length, delassus, yielding, turns)
         along = solve_ranked(factors, turns.forward([-x for x in demand.entries]))
         found = turns.back(along)
         if least:

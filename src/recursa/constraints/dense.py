@@ -4,7 +4,10 @@ Projection works for any rank of G, for joints that are tied and for links witho
 what the constraints demand and what they leave free. Rows of G are made orthonormal, the largest remaining one first,
 ``G = L Q``; with ``P = I - Q* Q`` and ``a = Q* y + x``, ``L y = -gamma``,
 
-    (P mass P + Q* Q) x = P (T - bias - mass Q* y),        x = P x.
+    (P mass P + Q* S Q) x = P (T - bias - mass Q* y),        x = P x.
+
+Any positive S will do. A diagonal one of the inertia that each row of Q would move makes both terms of the same size,
+whether the robot is a watch or a crane: with S = 1 the larger term would round the smaller one away.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from recursa.spatial.small_systems import (
     solve_positive,
     unless_rounding,
 )
+
+_LIGHT = 2.0**-20  # of the mean inertia: at least that much is in S, also along joints that move no mass
 
 Row = Sequence[Scalar]
 Matrix = Sequence[Sequence[Scalar]]
@@ -181,11 +186,14 @@ def left_free(of: Orthonormal, vector: Row) -> list[Scalar]:
 def by_projection(mass: Matrix, moments: Row, of: Orthonormal, gamma: Row) -> list[Scalar]:
     """Accelerations; ``moments`` are ``T - bias``."""
     size = len(moments)
+    least = sum((mass[k][k] for k in range(size)), start=0.0) * (_LIGHT / size)
+    inertia = [mass[k][k] + least for k in range(size)]
+    weighted = [[dot([x * x for x in q], inertia) * x for x in q] for q in of.rows]  # S Q
     demand = demanded(of, [-x for x in gamma])
     rest = [t - x for t, x in zip(moments, times(mass, demand), strict=True)]
     half = [left_free(of, row) for row in mass]  # mass P
     both = list(zip(*(left_free(of, column) for column in zip(*half, strict=True)), strict=True))  # P mass P
-    held = [[dot([q[i] for q in of.rows], [q[j] for q in of.rows]) for j in range(size)] for i in range(size)]
+    held = [[dot([q[i] for q in of.rows], [w[j] for w in weighted]) for j in range(size)] for i in range(size)]
     system = [[both[i][j] + held[i][j] for j in range(size)] for i in range(size)]
     free = solve_positive(system, left_free(of, rest))
     return [a + x for a, x in zip(demand, free, strict=True)]

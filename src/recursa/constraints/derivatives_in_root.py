@@ -138,7 +138,7 @@ def factors(model: Model, values: Values) -> Factors:
     by_q = [[_less(x, y) for x, y in zip(*rows, strict=True)] for rows in zip(by_q, change.forces, strict=True)]
     robot, (reads, turns_of) = values.robot, decided(model)
     turns = turns_of(*(robot[name.removesuffix("@robot")] for name in reads))
-    kept = delassus_factors(model, model.unit_length, robot["delassus"], robot["yielding"])
+    kept = delassus_factors(model, model.unit_length, robot["delassus"], robot["yielding"], turns)
     pushed_by = [turns.forward([_dot(row, column) for row in change.rows]) for column in inverse]  # Y = inv(mass) G*
     along = [solve_ranked(kept, row) for row in pushed_by]  # rows of Y inv(A), both of orthogonal rows
     K: list[list[Scalar]] = [[0.0] * n for _ in range(n)]

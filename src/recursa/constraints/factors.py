@@ -82,7 +82,7 @@ def _factors(of: Subject, given: Names) -> Recipe:
 def _entries(model: Model, values: Values) -> Iterator[Scalar]:
     robot, (reads, turns_of) = values.robot, decided(model)
     turns = turns_of(*(robot[name.removesuffix("@robot")] for name in reads))
-    of = delassus_factors(model, model.unit_length, robot["delassus"], robot["yielding"])
+    of = delassus_factors(model, model.unit_length, robot["delassus"], robot["yielding"], turns)
     columns = (
         turns.undone(in_given_order(of, [0.0] * k + [1.0, *row[k + 1 :]]))
         for k, row in enumerate(in_order_of_steps(of))

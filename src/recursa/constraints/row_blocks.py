@@ -38,7 +38,7 @@ from recursa.spatial.small_systems import exchange_both_ways, exchanged, inverse
 from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, run
 
 LARGEST_BLOCK = 18  # rows: constraints that share joints are joined up to this size, as three welds
-CLEARLY = 1e-3  # of the largest: rows of which so much is left are independent
+CLEARLY = 1e-2  # of the largest: rows of which so much is left are independent
 SAMPLES = 3  # configurations, one of which has to show that
 
 Block = tuple[int, ...]
@@ -225,24 +225,25 @@ def pair(one: Response, other: Response) -> Scalar:
 
 
 def _decide(blocks: tuple[Block, ...], weights: Sequence[float], k: int) -> Step:
-    def decide(gram: Numbers, yielding: Numbers) -> Numbers:
+    def decide(gram: Numbers, yielding: Numbers, *before: Numbers) -> Numbers:
         numbers, at = list[Scalar](), 0
+        moved = Turns(blocks, [one.entries for one in before]).exchanged(weights)
         for block in _remaining(blocks, k):
             size = len(block)
             matrix = [[0.0] * size for _ in block]
             for i in range(size):
                 matrix[i][i:] = gram.entries[at : at + size - i]
                 at += size - i
-            heavy: list[Scalar] = [weights[row] for row in block]
+            heavy = [moved[row] for row in block]
             flags = largest_first([matrix[i][i] * heavy[i] for i in range(size)])
             exchange_both_ways(matrix, 0, flags)
             inverse = inverse_pivot(matrix[0][0], yielding.entries[0], exchanged(flags, heavy)[0])
             numbers += (*flags, *(0.0 if is_zero(x) else x * inverse for x in matrix[0][1:]))
         return Numbers(tuple(numbers))
 
-    return Step(
-        decide, (f"{_gram(k)}@robot", "yielding@robot"), (f"{turn(k)}@robot",), "which row comes first, and l(i)"
-    )
+    before = (f"{turn(i)}@robot" for i in range(k))
+    reads = (f"{_gram(k)}@robot", "yielding@robot", *before)
+    return Step(decide, reads, (f"{turn(k)}@robot",), "which row comes first, and l(i)")
 
 
 def _carry_out(blocks: tuple[Block, ...], k: int) -> Step:

@@ -199,7 +199,7 @@ class Ranked(NamedTuple):
     inverse_d: list[Scalar]
 
 
-def factored(rows: Rows, usual: Scalar, weights: Sequence[float], exchange: bool = True) -> Ranked:
+def factored(rows: Rows, usual: Scalar, weights: Sequence[Scalar], exchange: bool = True) -> Ranked:
     """The factors of a symmetric matrix A >= 0 of any rank; the upper triangle is read.
 
     In every step the row with the largest remaining pivot is taken, pivots multiplied by ``weights`` to make rows in
@@ -215,7 +215,7 @@ def factored(rows: Rows, usual: Scalar, weights: Sequence[float], exchange: bool
     size = len(live)
     left = [[rows[i][j] if j >= i else rows[j][i] for j in live] for i in live]
     whole, scale = [rows[k][k] for k in live], [weights[k] for k in live]
-    mixed, heavy = len(set(scale)) > 1, list[Scalar](scale)
+    mixed, heavy = any(not (isinstance(w, float) and w == scale[0]) for w in scale), list[Scalar](scale)
     exchanges, unit, inverse_d = list[list[Scalar]](), list[list[Scalar]](), list[Scalar]()
     for k in range(size):
         keys = [real_part(left[i][i]) * heavy[i] if mixed else real_part(left[i][i]) for i in range(k, size)]
