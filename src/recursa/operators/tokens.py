@@ -99,7 +99,7 @@ def tokens(text: str, vectors: Collection[str] = ()) -> list[Token]:
 
 
 def _without_fonts(text: str) -> str:
-    """The text with spaces in the place of fonts, so that every letter stays where it is or moves to a closing brace."""
+    """The text with spaces in the place of fonts: every letter stays where it is."""
     while (plain := _FONT.sub(lambda match: (match[1] or match[2] or "").rjust(len(match[0])), text)) != text:
         text = plain
     return text
