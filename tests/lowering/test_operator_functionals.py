@@ -24,6 +24,7 @@ NUMBERS = [
     "trace(D) - 2 trace(A) + 3", "logdet(mass)", "logdet(inv(mass))", "logdet(M)", "logdet(2 D)", "logdet(phi M phi*)",
     "logdet(mass + 0.1 I)", "logdet(J(LINK) inv(mass) J(LINK)* + I)", "logdet(mass + J(LINK)* J(LINK))",
     "logdet(D^(1/2)) - logdet(m)", "logdet(M^(1/2))", "1/2 logdet(mass) + V* M V", "trace(mass) logdet(mass)",
+    "logdet(2 + V* M V)",
 ]  # fmt: skip
 ROOTS = ["M^(1/2) x", "M^(1/2)* x", "inv(M^(1/2)) x", "inv(M^(1/2))* x", "H phi M^(1/2) x", "sqrt(M) sqrt(M)* x"]
 

@@ -47,7 +47,7 @@ LAST = {  # the last number of the equations of every section, "" where they are
 STATEMENTS = {  # the numbers of named statements; those of the book are on two pages
     "spatial-operators": {"Identity": "1-6", "Algorithm": "1-4"},
     "denoc": {},
-    "base-invariant": {"Lemma": "2.1 3.1-3.2 4.1", "Algorithm": "2.1-2.3 3.1-3.4 4.1"},
+    "base-invariant": {"Lemma": "2.1 3.1-3.2 4.1 A.1-A.2", "Algorithm": "2.1-2.3 3.1-3.4 4.1"},
     "diagonalized": {
         "Lemma": "2.1-2.2 3.1 6.1-6.2 7.1-7.3", "Identity": "4.1-4.2 6.1-6.3 7.1", "Algorithm": "4.1 6.1 7.1 8.1",
     },
@@ -142,12 +142,12 @@ def test_every_numbered_equation_is_in_a_row(page: Path) -> None:
     assert sorted(found - wanted) == []
 
 
-def numbers_in(text: str) -> set[tuple[int, ...]]:
-    """``4.1, 4.3-4.5``, with any dash, as (4, 1), (4, 3), (4, 4), (4, 5)."""
+def numbers_in(text: str) -> set[tuple[str, int]]:
+    """``4.1, A.3-A.5``, with any dash, as ("4", 1), ("A", 3), ("A", 4), ("A", 5)."""
     numbers = set()
-    for first, last in re.findall(r"([\d.]*\d)(?:[-–]([\d.]*\d))?", text):
-        *section, low = map(int, first.split("."))
-        numbers |= {(*section, number) for number in range(low, int((last or first).rsplit(".", 1)[-1]) + 1)}
+    for first, last in re.findall(r"([A-Z\d.]*\d)(?:[-–]([A-Z\d.]*\d))?", text):
+        section, _, low = first.rpartition(".")
+        numbers |= {(section, number) for number in range(int(low), int((last or first).rsplit(".", 1)[-1]) + 1)}
     return numbers
 
 
@@ -156,7 +156,7 @@ def test_every_named_statement_is_in_a_row(page: Path) -> None:
     works = "\n".join(row.work for row in rows(page))
     for kind, wanted in STATEMENTS[page.stem].items():
         name = f"(?:{kind}s?|{kind[:-1]}ies)"
-        listed = re.findall(rf"{name} (\d[\d.–]*(?:, \d[\d.–]*)*)", works)
+        listed = re.findall(rf"{name} ([A-Z\d][A-Z\d.–]*(?:, [A-Z\d][A-Z\d.–]*)*)", works)
         assert numbers_in(wanted) <= numbers_in(" ".join(listed)), kind
 
 

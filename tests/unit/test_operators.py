@@ -118,6 +118,8 @@ def test_normal_form_of_sums_transposes_and_inverses():
     assert OPS.I @ OPS.H @ OPS.I == OPS.H
     assert 1 - OPS.H @ OPS.psi @ OPS.K == INVERSE_FACTOR
     assert Zero(OPS.H.shape) == 0 * OPS.H
+    assert OPS.M + 0 == 0 + OPS.M == OPS.M + (OPS.I - OPS.I) == OPS.M and OPS.C - 0.0 == OPS.C
+    assert sum([OPS.M, OPS.P]) == OPS.M + OPS.P  # which Python begins with 0
     assert (OPS.H @ OPS.phi) / 2 == 0.5 * (OPS.H @ OPS.phi)
     assert isinstance(FACTOR, Sum)
 

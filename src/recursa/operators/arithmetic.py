@@ -309,6 +309,8 @@ def _fitted(term: Expression, leader: Expression) -> Expression:
     """The term in the shape of another: an identity takes its size, anything else must have it."""
     shape = known_shape(leader)
     number, inner = coefficient(term)
+    if isinstance(inner, Zero) and inner.shape is None:
+        return Zero(shape)
     if inner.shape is None and shape.rows.fits(shape.columns):
         return scaled(number, Identity(shape.rows))
     if inner.shape is not None and inner.shape.rows.fits(shape.rows) and inner.shape.columns.fits(shape.columns):

@@ -236,10 +236,14 @@ class Evaluation:
             try:
                 left_over = P - P @ transposed(H) @ np.linalg.inv(D) @ H @ P
             except np.linalg.LinAlgError:
-                raise SingularHingeError(
-                    f"joint '{joint.name}': hinge inertia D is singular (must be positive definite).\n"
+                cause = (
                     f"  The bodies from '{joint.child}' outward have no inertia along one of its freedoms.\n"
                     f"  Give link '{joint.child}' a mass and inertia, or make the joint fixed."
+                    if self.own_inertias
+                    else "  The matrix is singular or not positive here: subtract less from it, or add more."
+                )
+                raise SingularHingeError(
+                    f"joint '{joint.name}': hinge inertia D is singular (must be positive definite).\n{cause}"
                 ) from None
             self._add_to_parent(result, k, left_over)
         return result

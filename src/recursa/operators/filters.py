@@ -3,19 +3,18 @@
 X is symmetric and block diagonal over the links, in place of M; Y is diagonal over the joints, in place of A, or has a
 positive block where a joint has several freedoms. The
 articulated-body recursion and all identities of its letters hold for any such pair (Jain & Rodriguez, (8): the Riccati
-equation asks nothing else of them). ``mass + h B`` with damping B is one, so implicit damping is O(n).
+equation asks nothing else of them). ``mass + h B`` with damping B is one, so implicit damping is O(n), and so is
+``mass + J* X J`` of any number of links: X is more inertia of a link.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import cast
 
-from recursa.operators.arithmetic import coefficient, inverse, product, scaled, total, transpose
+from recursa.operators.arithmetic import coefficient, diagonal, inverse, product, scaled, total, transpose
 from recursa.operators.expression import (
-    Constant,
-    Diagonal,
     Expression,
     Filter,
     Identity,
@@ -32,6 +31,7 @@ from recursa.operators.structure import is_diagonal, structure
 from recursa.operators.symbols import Kind, Structure
 
 _SYMMETRIC_BLOCKS = Structure.BLOCK_DIAGONAL | Structure.SYMMETRIC
+_FEW = ("tip", "constraint")  # spaces of pick-offs, of links and of constraints
 _POSITIVE_BLOCKS = _SYMMETRIC_BLOCKS | Structure.SEMIDEFINITE
 
 
@@ -119,17 +119,15 @@ def inner_inverse(matrix: Expression) -> Expression | None:
 def low_rank_update(matrix: Expression) -> Expression | None:
     """``inv(Z + c U W)`` where U and W meet at pick-offs, as ``inv(Z) - inv(Z) U inv(I/c + W inv(Z) U) W inv(Z)``.
 
-    Several terms that differ in their links and weights alone, ``J1* J1 + J2* diag(k) J2``, are one update with the
-    pick-off of all these links. None where the matrix has no such term.
+    ``J* X J`` needs none beside the mass matrix: it is more inertia of the link, ``H phi B X B* phi* H*``.
 
     >>> import recursa as rc
     >>> o = rc.robots.planar(3).operators
-    >>> J = o.B("tip").T @ o.phi.T @ o.H.T
-    >>> print(low_rank_update(o.D + J.T @ J))
-    D⁻¹ - D⁻¹ H φ B(tip) (B(tip)* φ* H* D⁻¹ H φ B(tip) + I)⁻¹ B(tip)* φ* H* D⁻¹
-    >>> J1 = o.B("link1").T @ o.phi.T @ o.H.T
-    >>> print(low_rank_update(o.D + J.T @ J + J1.T @ J1))  # doctest: +ELLIPSIS
-    D⁻¹ - D⁻¹ H φ B(tip, link1) (B(tip, link1)* φ* H* D⁻¹ H φ B(tip, link1) + I)⁻¹ ...
+    >>> B = o.B("tip")
+    >>> print(low_rank_update(o.phi + 2 * B @ B.T))
+    φ⁻¹ - φ⁻¹ B(tip) (B(tip)* φ⁻¹ B(tip) + 0.5 I)⁻¹ B(tip)* φ⁻¹
+    >>> print(low_rank_update(o.mass + 2 * o.I))
+    None
     """
     parts = low_rank_parts(matrix)
     if parts is None:
@@ -141,81 +139,40 @@ def low_rank_update(matrix: Expression) -> Expression | None:
 
 
 def low_rank_parts(matrix: Expression) -> tuple[Expression, Expression, Expression, Expression] | None:
-    """Z, U, X and W of ``Z + U inv(X) W`` where U and W meet at pick-offs; None where there is no such term."""
+    """Z, U, X and W of ``Z + U inv(X) W`` where U and W meet at pick-offs; None where there is no such term.
+
+    Terms that differ in their links and in a number alone, ``B1 B1* + 2 B2 B2*``, are one with all of these links.
+    """
     terms = matrix.terms if isinstance(matrix, Sum) else ()
-    updates = [term for term in terms if _cut(term) is not None]
+    updates = {term: parts for term in terms if (parts := _parted(term)) is not None}
     if not updates:
         return None
-    at_links = _at_links(updates[0])
-    if at_links is not None:
-        updates = [term for term in updates if (other := _at_links(term)) is not None and other[:2] == at_links[:2]]
-        U, weight, W = _combined(updates)
-    else:
-        updates = updates[:1]
-        number, inner = coefficient(updates[0])
-        assert isinstance(inner, Product)
-        cut = _cut(inner)
-        U, W = product(inner.factors[:cut]), product(inner.factors[cut:])
-        weight = scaled(1.0 / number, Identity(known_shape(W).rows))
-    rest = [other for other in terms if other not in updates]
-    return (total(rest), U, weight, W) if rest else None
+    first, (number, left, right) = next(iter(updates.items()))
+    weight = scaled(1.0 / number, Identity(known_shape(right[0]).rows))
+    around = _around(left, right)
+    alike = [term for term, (_, x, y) in updates.items() if around is not None and _around(x, y) == around]
+    if len(alike) > 1:
+        pick_offs = {updates[term][1][-1]: updates[term][0] for term in alike}
+        links = tuple(link for one in pick_offs for link in cast(Leaf, one).links)
+        pick_off = replace(cast(Leaf, left[-1]), links=links)
+        left, right = (*left[:-1], pick_off), (transpose(pick_off), *right[1:])
+        numbers = [1.0 / x for one, x in pick_offs.items() for _ in range(known_shape(one).columns.size)]
+        space = known_shape(pick_off).columns
+        weight = scaled(numbers[0], Identity(space)) if len(set(numbers)) == 1 else diagonal(numbers, space)
+    rest = total(term for term in terms if term is not first and term not in alike)
+    return rest, product(left), weight, product(right)
 
 
-def _cut(term: Expression) -> int | None:
-    """How many factors of a product come before what has few rows: those up to its first pick-off."""
-    inner = coefficient(term)[1]
-    factors = inner.factors if isinstance(inner, Product) else ()
-    cut = next((k for k, factor in enumerate(factors, 1) if _is_pick_off(factor)), len(factors))
-    return cut if cut < len(factors) else None
-
-
-class _AtLinks(NamedTuple):
-    """A term ``left B(links) diag(weights) B(links)* right``."""
-
-    left: tuple[Expression, ...]
-    right: tuple[Expression, ...]
-    pick_off: Leaf
-    weights: tuple[float, ...]
-
-
-def _at_links(term: Expression) -> _AtLinks | None:
-    """The parts of such a term, with numbers as weights; None if it is something else."""
+def _parted(term: Expression) -> tuple[float, tuple[Expression, ...], tuple[Expression, ...]] | None:
+    """A number, the factors up to the first pick-off, and those behind it; None where there is none between two."""
     number, inner = coefficient(term)
-    cut = _cut(term)
-    if cut is None or not isinstance(inner, Product):
-        return None
-    pick_off, rest = inner.factors[cut - 1], inner.factors[cut:]
-    assert isinstance(pick_off, Leaf)
-    weights = (1.0,) * known_shape(pick_off).columns.size
-    match rest[0]:
-        case Diagonal(of=Constant(values=values)):
-            weights, rest = values, rest[1:]
-    if not rest or rest[0] != transpose(pick_off):
-        return None
-    return _AtLinks(inner.factors[: cut - 1], rest[1:], pick_off, tuple(number * x for x in weights))
+    factors = inner.factors if isinstance(inner, Product) else ()
+    cut = next((k for k, factor in enumerate(factors, 1) if known_shape(factor).columns.name in _FEW), len(factors))
+    return (number, factors[:cut], factors[cut:]) if cut < len(factors) else None
 
 
-def _combined(terms: list[Expression]) -> tuple[Expression, Expression, Expression]:
-    """Terms at links as one, ``U inv(weight) W``; where a weight is zero it is part of W instead."""
-    weights: dict[str, list[float]] = {}
-    parts = [part for part in map(_at_links, terms) if part is not None]
-    for part in parts:
-        for at, link in enumerate(part.pick_off.links):
-            own = weights.setdefault(link, [0.0] * 6)
-            weights[link] = [x + y for x, y in zip(own, part.weights[6 * at : 6 * at + 6], strict=True)]
-    pick_off = replace(parts[0].pick_off, links=tuple(weights))
-    U, W = product((*parts[0].left, pick_off)), product((transpose(pick_off), *parts[0].right))
-    numbers, one = [x for entries in weights.values() for x in entries], Identity(known_shape(W).rows)
-    if len(set(numbers)) == 1 and numbers[0] != 0.0:
-        return U, scaled(1.0 / numbers[0], one), W
-    if 0.0 in numbers:
-        return U, one, product((_diagonal(numbers), W))
-    return U, _diagonal([1.0 / x for x in numbers]), W
-
-
-def _diagonal(numbers: list[float]) -> Expression:
-    return Diagonal(Constant(tuple(numbers), (len(numbers),), "tip"))
-
-
-def _is_pick_off(factor: Expression) -> bool:
-    return isinstance(factor, Leaf) and factor.kind is Kind.B
+def _around(left: tuple[Expression, ...], right: tuple[Expression, ...]) -> tuple[tuple[Expression, ...], ...] | None:
+    """What stands around ``B B*`` of some links; None where the parts do not meet so."""
+    pick_off = left[-1]
+    meets = isinstance(pick_off, Leaf) and pick_off.kind is Kind.B and right[0] == transpose(pick_off)
+    return (left[:-1], right[1:]) if meets else None

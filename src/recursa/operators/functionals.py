@@ -32,6 +32,7 @@ from recursa.operators.shapes import ONE, Shape, alike
 from recursa.operators.structure import structure
 from recursa.operators.symbols import Kind, Structure
 from recursa.operators.values import Value
+from recursa.spatial.scalars import log
 
 if TYPE_CHECKING:
     from recursa.operators.lower import Lowering
@@ -124,6 +125,8 @@ def lowered_functional(lowering: Lowering, expression: Functional) -> Value:
         )
         raise NoSweepError(f"cannot lower {lowering.expression}: {why}. Use dense(expression, q)", expression)
     in_blocks = Structure.BLOCK_DIAGONAL in structure(of) or is_of_robot(known_shape(of))
+    if expression.name == "logdet" and space == ONE:
+        return lowering.at_link(expression, log, (lowering.apply(of, None).read,), 0, ONE, None)
     if expression.name == "logdet":
         columns = tuple(lowering.apply(of, unit).read for unit in lowering.inverses.units(space))
         fn = inverse_steps.LogDeterminant(alike(space))

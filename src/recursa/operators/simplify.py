@@ -74,7 +74,8 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
     start = _opened(_by_parts(_by_table(_Node(expression, ())), o), o)
     expression = start.expression
     directions = tuple(sorted(_directions(expression), key=lambda x: x or ("", 0)))
-    table = table_of(o, tuple(sorted(_links(expression))), directions, tuple(dict.fromkeys(filters_in(expression, o))))
+    links = tuple(sorted(_links(expression)))
+    table = table_of(o, links, directions, tuple(dict.fromkeys(filters_in(expression, o))))
     prices = _Prices()
     best_cost, best = prices(expression), start
     queue: list[tuple[Cost, int, _Node]] = [(best_cost, 0, start)]
@@ -99,6 +100,8 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
             if price < best_cost:
                 best_cost, best, patience = price, found, _PATIENCE
     if prices.spent or best_cost.dense:  # rather every inverse in factors than a shorter expression without sweeps
+        filters = dict.fromkeys(x for node in (best, start) for x in filters_in(node.expression, o))
+        table = table_of(o, links, directions, tuple(filters))
         best = min((_without_inverses(node, table) for node in (best, start)), key=lambda node: cost(node.expression))
     return (best.expression, list(best.steps)) if trace else best.expression
 

@@ -19,7 +19,7 @@ _NEARLY_ZERO = 1e-7  # of singular values, where nothing is surely singular
 
 
 def has_inverses(expression: Expression) -> bool:
-    """Whether it has inverses that may fail to exist at a state; D, M and A are looked after elsewhere."""
+    """Whether it has inverses that may fail to exist at a state; D, M and A of the robot are looked after elsewhere."""
     return next(_inverses(expression), None) is not None
 
 
@@ -52,8 +52,10 @@ def _inverses(expression: Expression) -> Iterator[Inverse]:
 
 def _is_hinge_or_constant(of: Expression) -> bool:
     leaf = of.of if isinstance(of, Transpose) else of
-    hinge = isinstance(leaf, Leaf) and (leaf.kind is Kind.W or Structure.DEFINITE in leaf.kind.value.structure)
-    return hinge or (isinstance(leaf, Leaf) and leaf.kind.value.steady)
+    if not isinstance(leaf, Leaf):
+        return False
+    hinge = leaf.kind is Kind.W or Structure.DEFINITE in leaf.kind.value.structure
+    return (hinge and leaf.filter is None) or leaf.kind.value.steady
 
 
 def _complaint(matrix: Expression, model: Model, state: Mapping[str, Array], limit: float) -> str:

@@ -23,7 +23,7 @@ from recursa.operators.expression import (
     Zero,
 )
 from recursa.operators.leaves import Operators
-from recursa.operators.symbols import Structure
+from recursa.operators.symbols import Kind, Structure
 
 _S = Structure
 _TRIANGLES = _S.GATHERING | _S.SPREADING
@@ -98,6 +98,8 @@ def _of_inverse(known: Structure) -> Structure:
 def _of_product(factors: tuple[Expression, ...]) -> Structure:
     parts = [structure(factor) for factor in factors]
     known = _placement(parts)
+    if _at_links_apart(factors, parts):
+        known |= _S.BLOCK_DIAGONAL
     if known & (_S.BLOCK_DIAGONAL | _TRIANGLES):
         if any(_S.STRICT in part for part in parts):
             known |= _S.STRICT
@@ -108,6 +110,14 @@ def _of_product(factors: tuple[Expression, ...]) -> Structure:
         middle = parts[len(parts) // 2] if len(parts) % 2 else _S.SEMIDEFINITE  # X X* needs no middle
         known |= middle & _S.SEMIDEFINITE
     return known
+
+
+def _at_links_apart(factors: tuple[Expression, ...], parts: list[Structure]) -> bool:
+    """Whether a product is ``B X B*`` that couples no two links: more inertia of the bodies that these are on."""
+    pick_off, between = factors[0], parts[1:-1]
+    if not isinstance(pick_off, Leaf) or pick_off.kind is not Kind.B or factors[-1] != transpose(pick_off):
+        return False
+    return len(pick_off.links) == 1 or all(_S.DIAGONAL in part for part in between)
 
 
 def _of_blocks(blocks: tuple[tuple[tuple[float, ...], ...], ...]) -> Structure:

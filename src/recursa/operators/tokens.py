@@ -15,42 +15,46 @@ from recursa.operators.symbols import TAKEN, Kind
 _LATEX = {kind.value.latex: kind.value.code for kind in Kind if "\\" in kind.value.latex} | {
     r"E_\phi": "E_phi", r"E_\psi": "E_psi", r"E_{\phi}": "E_phi", r"E_{\psi}": "E_psi", r"\bar\tau": "tau_bar",
     r"\mathcal{E}_{\phi}": "E_phi", r"\mathcal{E}_{\psi}": "E_psi",
-    r"\log\det": "logdet", r"\log \det": "logdet", r"\ln\det": "logdet", r"\operatorname{tr}": "trace",
-    r"\dot{\theta}": "v",
-    r"\mathcal{M}": "mass", r"\mathcal M": "mass", "ℳ": "mass", "𝓜": "mass",
+    r"\log\det": "logdet", r"\ln\det": "logdet", r"\dot{\theta}": "v",
+    r"\mathcal{M}": "mass", r"\mathcalM": "mass", "ℳ": "mass", "𝓜": "mass",
 }  # fmt: skip
 _LATEX |= {re.sub(r"\\dot\{(\\[a-z]+)\}", r"\\dot\1", latex): code for latex, code in _LATEX.items()}
-"""Letters as LaTeX has them, and the script letter of the mass matrix, which is not M."""
+"""Letters as LaTeX has them without spaces, and the script letter of the mass matrix, which is not M."""
 
-_FONT = (
-    r"\\(?:mathcal|mathbf|mathrm|mathit|mathsf|boldsymbol|bm|operatorname)(?![A-Za-z])\s*(?:\{[^{}]*\}|\\?[A-Za-z]+)"
+_FONT = re.compile(
+    r"\\(?:mathbf|mathrm|mathit|mathsf|boldsymbol|bm|operatorname)(?![A-Za-z])\s*"
+    r"(?:\{((?:[^{}]|\{[^{}]*\})*)\}|(\\?[A-Za-z]+))"
 )
-"""A letter, or a word in braces, in a font."""
+"""A letter, or a formula in braces, in a font that says nothing."""
 
 
 def _spaced(latex: str) -> str:
-    """LaTeX as a pattern that ends where a word does."""
-    return re.escape(latex) + ("(?![A-Za-z])" if latex[-1].isalpha() else "")
+    """LaTeX as a pattern that ends where a word does, with spaces wherever LaTeX passes over them."""
+    parts = re.findall(r"\\mathcal|\\[A-Za-z]+|.", latex)
+    return r"\s*".join(map(re.escape, parts)) + ("(?![A-Za-z])" if latex[-1].isalpha() else "")
 
 
-_LETTER = "|".join(map(_spaced, sorted(_LATEX, key=len, reverse=True))) + f"|{_FONT}" + r"|\\[A-Za-z_]+"
+_LETTER = (
+    "|".join(map(_spaced, sorted(_LATEX, key=len, reverse=True)))
+    + r"|\\mathcal(?![A-Za-z])\s*(?:\{[^{}]*\}|\\?[A-Za-z]+)|\\[A-Za-z_]+"
+)
+_QUOTIENT = r"\\[dt]?frac\s*(?:\{\s*[\d.]+\s*\}\s*\{\s*[\d.]+\s*\}|\d\s*\d)"
 _FRACTION = re.compile(r"\\[dt]?frac\s*(?:\{\s*([\d.]+)\s*\}\s*\{\s*([\d.]+)\s*\}|(\d)\s*(\d))")
-_UPRIGHT = r"(?:{0}|\\mathrm\s*\{{\s*{0}\s*\}})\s*"  # d, also as \mathrm{d}
-_RATE = "|".join(rf"\\[dt]?frac\s*\{{\s*{_UPRIGHT.format(d)}\}}\s*\{{\s*{_UPRIGHT.format(d)}t\s*\}}" for d in "dD")
+_RATE = "|".join(rf"\\[dt]?frac\s*\{{\s*{d}\s*\}}\s*\{{\s*{d}\s*t\s*\}}" for d in "dD")
 
 _TOKEN = re.compile(
     r"""\s*(?:
-    (?P<number>\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|½
-       |\\[dt]?frac\s*(?:\{\s*[\d.]+\s*\}\s*\{\s*[\d.]+\s*\}|\d\s*\d))
+    (?P<number>\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|½|QUOTIENT)
   | (?P<derivative>d/dt(?!\w)|D/Dt(?!\w)|d/d(?=\{)|RATE)
   | (?P<joint>\{(?:[^{}]|\{[^{}]*\})*\})
-  | (?P<inverse>\^\s*-\s*1(?!\d)|\^\{-1\}|⁻¹)
-  | (?P<power>\^\s*[-−]?\s*(?:\d+|½)|\^[({]\s*[-−]?\s*\d+\s*(?:/\s*\d+\s*)?[)}]|[²³])
-  | (?P<star>\^[T*]|\^\{[T*]\}|\^\{?\\(?:top|ast|mathrm\s*(?:T|\{T\}))\}?|[*'ᵀ])
+  | (?P<inverse>\^\s*-\s*1(?!\d)|\^\s*\{\s*-\s*1\s*\}|⁻¹)
+  | (?P<power>\^\s*[-−]?\s*(?:\d+|½)|\^\s*QUOTIENT|\^\s*\{\s*[-−]?\s*QUOTIENT\s*\}
+       |\^[({]\s*[-−]?\s*(?:½|\d+\s*(?:/\s*\d+\s*)?)[)}]|[²³])
+  | (?P<star>\^\s*[T*]|\^\s*\{\s*(?:[T*]|\\top|\\ast)\s*\}|\^\s*\\(?:top|ast)(?![A-Za-z])|[*'ᵀ])
   | (?P<skipped>\\(?:left|right)(?![A-Za-z])|\\[,;!])
   | (?P<name>(?!\\cdot(?![A-Za-z]))(?:LATEX)|(?:(?![\dᵀ²³½])[\w\u0300-\u036f])(?:(?![ᵀ²³½])[\w\u0300-\u036f])*)
   | (?P<mark>[()\[\]+\-−@/·⋅]|\\cdot(?![A-Za-z]))
-  )""".replace("RATE", _RATE).replace("LATEX", _LETTER),
+  )""".replace("QUOTIENT", _QUOTIENT).replace("RATE", _RATE).replace("LATEX", _LETTER),
     re.VERBOSE,
 )
 WITH_LINK = ("B", "J")
@@ -71,9 +75,9 @@ def tokens(text: str, vectors: Collection[str] = ()) -> list[Token]:
     >>> [token.text for token in tokens("2 phi* (I)^-1 HψK")]
     ['2', 'phi', '*', '(', 'I', ')', '^-1', 'H', 'ψ', 'K', '']
     """
-    found, at = [], 0
+    found, at, plain_text = [], 0, _without_fonts(text)
     while at < len(text.rstrip()):
-        match = _TOKEN.match(text, at)
+        match = _TOKEN.match(plain_text, at)
         if match is None:
             at += len(text[at:]) - len(text[at:].lstrip())
             one_side = ": a formula is one side of an equation, give one" if text[at] == "=" else ""
@@ -87,21 +91,31 @@ def tokens(text: str, vectors: Collection[str] = ()) -> list[Token]:
         found += [Token(kind, word, match.start(kind) + place) for place, word in enumerate(words)]
         at = match.end()
         if kind == "name" and words[-1] in WITH_LINK and words[-1] not in vectors:
-            link = _link(text, at)
+            link = _link(text, plain_text, at)
             if link is not None:
                 found.append(link)
                 at = link.start + len(link.text) + 1
     return [*found, Token("end", "", len(text.rstrip()))]
 
 
+def _without_fonts(text: str) -> str:
+    """The text with spaces in the place of fonts: every letter stays where it is."""
+    while (plain := _FONT.sub(lambda match: (match[1] or match[2] or "").rjust(len(match[0])), text)) != text:
+        text = plain
+    return text
+
+
 def _plain(kind: str, text: str) -> str:
     """A piece in one spelling: accents, Greek letters of other fonts, LaTeX."""
     if kind == "derivative" and "frac" in text:
         return "D/Dt" if "D" in text else "d/dt"
+    if kind == "power":
+        text = _FRACTION.sub(r"\1\3/\2\4", text)
     if kind != "name":
         return "@" if text in ("·", "⋅", r"\cdot") else text.replace("−", "-")
-    if text not in _LATEX and re.fullmatch(_FONT, text):
-        text = re.sub(r"^\\[a-z]+", "", text).strip("{} ")
+    text = re.sub(r"\s", "", text)
+    if text not in _LATEX:
+        text = text.removeprefix(r"\mathcal").strip("{}")
     return _LATEX.get(text) or unicodedata.normalize("NFKC", text.removeprefix("\\"))
 
 
@@ -126,9 +140,9 @@ def _letters(word: str, vectors: Collection[str]) -> list[str]:
     return apart if readable else [word]
 
 
-def _link(text: str, at: int) -> Token | None:
+def _link(text: str, plain_text: str, at: int) -> Token | None:
     """The name of a link in brackets, up to the one that closes them; None where no bracket opens."""
-    start = at + len(text[at:]) - len(text[at:].lstrip())
+    start = at + len(plain_text[at:]) - len(plain_text[at:].lstrip())
     if text[start : start + 1] != "(":
         return None
     depth = 0
