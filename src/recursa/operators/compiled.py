@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.lacking import Lacking
 from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError, unknown_name
+from recursa.evaluation.hints import bounds_of_doubt, warn_of_conventions
 from recursa.kernels.c_source import CText
 from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.function import Spelled
@@ -51,7 +52,9 @@ class CompiledExpression:
         self._vectors = {input_name(x): x for x in (*free_vectors(expression), *own)}  # used or simplified away
         self.frame_free = frame_free(self.simplified)
         alone = MayMove.INERTIAS if mass_alone(expression) else MayMove.FRAMES
-        self._store = KernelStore(model, alone if self.frame_free else MayMove.NOTHING, form)
+        self._hinted: dict[Any, Any] = {}
+        bounds = bounds_of_doubt(model, self._hinted)
+        self._store = KernelStore(model, alone if self.frame_free else MayMove.NOTHING, form, bounds)
         space = self._lowered.space
         self._shape = () if space == ONE else (space.size,)
         self._needs_v = "v" in self.plan.inputs
@@ -99,6 +102,7 @@ class CompiledExpression:
             if result is not NotImplemented:
                 return result
         arguments = self._arguments(q, v, vectors)
+        warn_of_conventions(self.model, q, self._hinted)
         self._lacking.require(self.plan)
         labels = {name: vector.name for name, vector in self._vectors.items()}
         result = evaluate(
