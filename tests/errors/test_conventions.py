@@ -115,6 +115,18 @@ def test_hints_do_not_depend_on_what_was_called_before(batch, given) -> None:
     assert len(said(lambda: [flyer.mass_matrix(given(q)) for _ in range(3)])) == 1
 
 
+@pytest.mark.parametrize("batch", [(), (4,)])
+def test_formulas_give_hints(batch) -> None:
+    """Whatever they were called with before, and once for a formula."""
+    robot = rc.robots.panda_like()
+    formula = rc.compile("inv(mass) T", robot)
+    q, speeds, torques = np.zeros((3, *batch, robot.nq))
+    for _ in range(3):
+        assert said(lambda: formula(q, speeds, torques)) == []
+    q[..., 1] = 45.0
+    assert len(said(lambda: [formula(q, speeds, torques) for _ in range(3)])) == 1
+
+
 @pytest.mark.parametrize("place", [0, 1])
 def test_every_argument_of_coordinates_is_looked_at(place) -> None:
     robot = arm()

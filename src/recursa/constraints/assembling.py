@@ -19,7 +19,7 @@ STEPS = 200  # near a singular configuration steps halve the error
 NEAR_STEPS = 30  # where being near will do
 HALVINGS = 12
 EXACT = 1e-13  # where errors are zero but for rounding, in rad or the robot's own lengths
-CLOSED = 1e-10  # where it has to come, if rounding does not let it come further
+CLOSED = 1e-8  # by how much loops may miss: redundant ones of rounded numbers contradict each other by a little
 LONGEST = 0.5  # rad or own lengths that a step changes a joint by
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.lacking import Lacking
 from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError, unknown_name
+from recursa.evaluation.hints import bounds_of_doubt, warn_of_conventions
 from recursa.evaluation.resolved import ResolvedQuantity
 from recursa.kernels.c_source import CText
 from recursa.kernels.dispatch import KernelStore
@@ -54,6 +55,8 @@ class CompiledExpression:
         self._vectors = {input_name(x): x for x in (*free_vectors(expression), *own)}  # used or simplified away
         self.frame_free = frame_free(self.simplified)
         alone = MayMove.INERTIAS if mass_alone(expression) else MayMove.FRAMES
+        moved = alone if self.frame_free else MayMove.NOTHING
+        self._hinted: dict[Any, Any] = {}
         space = self._lowered.space
         self._shape = () if space == ONE else (space.size,)
         self._needs_v = "v" in plan.inputs
@@ -63,7 +66,7 @@ class CompiledExpression:
         self._resolved = ResolvedQuantity(
             plan.name,
             Recipe(plan, self._lowered.entries, self._shape),
-            KernelStore(model, alone if self.frame_free else MayMove.NOTHING, form),
+            KernelStore(model, moved, form, bounds_of_doubt(model, self._hinted)),
             sizes,
             labels={name: vector.name for name, vector in self._vectors.items()},
             judged=True,
@@ -113,6 +116,7 @@ class CompiledExpression:
             if result is not NotImplemented:
                 return result
         arguments = self._arguments(q, v, vectors)
+        warn_of_conventions(self.model, q, self._hinted)
         self._lacking.require(self.plan)
         result = self._resolved.answer(arguments, out, threads)
         if self._may_be_singular:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recursa.constraints.assembling import CLOSED
 from recursa.constraints.dense import row_scales
 from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_FORCES, CONSTRAINT_JACOBIAN, PROJECT_VELOCITY
 from recursa.dynamics import configuration
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _EXACT = 2e-16  # of lengths and angles: errors that Newton's method cannot make smaller
 _ROUNDS = 20
-_CLOSED = 1e-8  # by how much loops may miss at the start, in rad and the robot's own lengths
 _SLOW = 1e-7  # by how much speeds may, of the largest one
 _RANK = 1e-10
 
@@ -245,7 +245,7 @@ class ConstrainedEquations(Equations):
             rate = rate - self.told.rates(None, rate)
         largest = max(1.0, float(np.abs(v).max(initial=0.0)))
         for what, values, limit, fix in (
-            ("are not closed at q0", error, _CLOSED, "q0 = robot.assemble(q0) closes them"),
+            ("are not closed at q0", error, CLOSED, "q0 = robot.assemble(q0) closes them"),
             (
                 "do not allow v0",
                 rate,
