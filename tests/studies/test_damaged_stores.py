@@ -97,7 +97,8 @@ def test_a_store_whose_creation_was_killed_is_gone_on_with(event: str, moment: s
         "import os, sys\nfrom pathlib import Path\nsys.path[:0] = sys.argv[3].split(os.pathsep)\n"
         "from test_damaged_stores import carried_out\n"
         "def look(name, arguments):\n"
-        "    if name == sys.argv[4] and str(arguments[0]).startswith(sys.argv[1]) and sys.argv[2] in str(arguments[0]):\n"
+        "    where = str(arguments[0]) if name == sys.argv[4] else ''\n"
+        "    if where.startswith(sys.argv[1]) and sys.argv[2] in where:\n"
         "        os._exit(9)\n"
         "sys.addaudithook(look)\ncarried_out(Path(sys.argv[1]))\n"
     )
