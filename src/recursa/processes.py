@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 
 def module_command(name: str) -> tuple[list[str], dict[str, str]]:
@@ -36,6 +38,12 @@ def safe_paths() -> Iterator[None]:
             os.environ.pop("PYTHONSAFEPATH", None)
         else:
             os.environ["PYTHONSAFEPATH"] = before
+
+
+def imported(name: str) -> Any:
+    """Import a package that starts a Python process while it is imported, as MuJoCo does by way of glfw."""
+    with safe_paths():
+        return importlib.import_module(name)
 
 
 def bound(memory: int, seconds: int | None = None) -> None:

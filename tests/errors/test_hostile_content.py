@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
+from recursa.spatial.inertia import RigidInertia
 
 CORNERS = np.array([[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]], dtype="<f4").tobytes()
 TETRAHEDRON = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
@@ -140,6 +141,12 @@ def test_numbers_without_end_in_yaml_are_refused_at_once(tmp_path: Path, number:
         rc.load(TABLE.format(number=number), format="dh")
 
 
+SOLID = (
+    '<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    "</inertial></link>"
+)
+
+
 def massless_chain(count: int) -> str:
     links = "".join(
         f'<link name="l{k}"/><joint name="j{k}" type="continuous"><parent link="l{k - 1}"/><child link="l{k}"/></joint>'
@@ -170,12 +177,29 @@ def test_time_to_load_chains_of_massless_links_grows_with_their_number(monkeypat
     assert counts[2] - counts[1] <= 2.2 * (counts[1] - counts[0])
 
 
+def test_bodies_are_looked_at_once_where_many_joints_have_nothing_to_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All turn about one axis, so that rounding makes pivots of links without mass negative."""
+    asked, moment_about_com = [0], RigidInertia.moment_about_com
+    text = massless_chain(200).replace('<link name="l199"/>', SOLID.format(name="l199")).replace(
+        "</joint>", '<axis xyz="0 0 1"/></joint>'
+    )  # fmt: skip
+
+    def counted(self):  # type: ignore[no-untyped-def]
+        asked[0] += 1
+        return moment_about_com(self)
+
+    monkeypatch.setattr(RigidInertia, "moment_about_com", counted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rc.ModelWarning)
+        robot = rc.load(text, strict=False)
+    assert any(one.value < 0.0 for one in robot.doctor() if one.code == "hinge")
+    assert asked[0] < 20 * 200
+
+
 @pytest.mark.parametrize("floating", [False, True])
 def test_negative_mass_of_the_root_is_refused(floating: bool) -> None:
     text = massless_chain(2).replace(
-        '<link name="l0"/>',
-        '<link name="l0"><inertial><mass value="-1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
-        "</inertial></link>",
+        '<link name="l0"/>', SOLID.format(name="l0").replace('mass value="1"', 'mass value="-1"')
     )
     with pytest.raises(rc.ModelError, match=r"link 'l0' .*: its mass is -1 kg"):
         rc.load(text, floating=floating)

@@ -161,6 +161,16 @@ def test_missing_strength_is_no_limit_for_pinocchio() -> None:
     assert (joint.effort, joint.velocity) == (None, None)
 
 
+@pytest.mark.parametrize("limits", [(-1.0, 1.0), None])
+def test_strength_of_zero_is_zero_for_pinocchio(limits: tuple[float, float] | None) -> None:
+    with pytest.warns(
+        rc.ModelWarning, match="effort or speed of zero of 'hinge', which Recursa itself reads as unknown"
+    ):
+        text = rod(limits=limits, effort=0.0, velocity=2.0).to_urdf()
+    model = pin.buildModelFromXML(text)
+    assert (model.effortLimit[0], model.velocityLimit[0]) == (0.0, 2.0)
+
+
 @pytest.mark.parametrize(
     ("options", "left_out"),
     [

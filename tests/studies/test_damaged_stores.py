@@ -88,20 +88,23 @@ def test_a_store_that_ran_out_of_disk_at_any_moment_is_gone_on_with(
     assert 8 < failures < 199
 
 
-@pytest.mark.parametrize("moment", ["q/zarr.json", ".study.json."])
-def test_a_store_whose_creation_was_killed_is_gone_on_with(moment: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("event", "moment"), [("open", "q/zarr.json"), ("open", ".study.json."), ("os.rename", "out.zarr/zarr.")]
+)
+def test_a_store_whose_creation_was_killed_is_gone_on_with(event: str, moment: str, tmp_path: Path) -> None:
     pytest.importorskip("zarr")
     code = (
         "import os, sys\nfrom pathlib import Path\nsys.path[:0] = sys.argv[3].split(os.pathsep)\n"
         "from test_damaged_stores import carried_out\n"
         "def look(name, arguments):\n"
-        "    if name == 'open' and str(arguments[0]).startswith(sys.argv[1]) and sys.argv[2] in str(arguments[0]):\n"
+        "    where = str(arguments[0]) if name == sys.argv[4] else ''\n"
+        "    if where.startswith(sys.argv[1]) and sys.argv[2] in where:\n"
         "        os._exit(9)\n"
         "sys.addaudithook(look)\ncarried_out(Path(sys.argv[1]))\n"
     )
     place, here = tmp_path / "out.zarr", Path(__file__).parent
     path = os.pathsep.join(str(one) for one in (here, here.parent))
-    killed = subprocess.run([sys.executable, "-c", code, str(place), moment, path], check=False)
+    killed = subprocess.run([sys.executable, "-c", code, str(place), moment, path, event], check=False)
     assert killed.returncode == 9 and not (place / ".recursa" / "study.json").exists()
     compared(carried_out(place), rollouts().run(progress=False))
 

@@ -64,6 +64,25 @@ def test_workers_of_local_clusters_import_nothing_from_the_working_directory(
     assert run_in(planted, tmp_path / "study.py", code) == "(8, 2, 2)\n"
 
 
+def test_reading_mjcf_imports_nothing_from_the_working_directory(planted: Path, tmp_path: Path) -> None:
+    """MuJoCo imports glfw, which asks a Python process of its own for the version of a library."""
+    if find_spec("mujoco") is None:
+        pytest.skip("mujoco is not installed")
+    (planted / "rod.xml").write_text(rc.robots.planar(2).to_mjcf())
+    code = "import recursa as rc\nprint(rc.load('rod.xml').nv)\n"
+    assert run_in(planted, tmp_path / "load.py", code) == "2\n"
+
+
+def test_comparing_with_mujoco_imports_nothing_from_the_working_directory(planted: Path, tmp_path: Path) -> None:
+    if find_spec("mujoco") is None:
+        pytest.skip("mujoco is not installed")
+    code = (
+        "import recursa as rc\nfrom recursa.interop.mujoco import InMujoco, quiet\nquiet()\n"
+        "print(InMujoco(rc.robots.planar(2)).model.nv)\n"
+    )
+    assert run_in(planted, tmp_path / "compare.py", code) == "2\n"
+
+
 def test_reading_runs_imports_nothing_from_the_working_directory(planted: Path, tmp_path: Path) -> None:
     path = rc.robots.planar(2).simulate([0.3, 0.4], duration=0.1).save(tmp_path / "run.npz")
     path.write_bytes(with_about(path.read_bytes(), lambda about: about.update(version=9)))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from recursa.doctor.patient import UNIT_AXIS, Patient, finite_link, floats_the_world, length, non_finite_data
 from recursa.doctor.report import Finding, about
-from recursa.dynamics.lacking import hinge_words
+from recursa.dynamics.lacking import has_negative_data, hinge_words
 from recursa.errors import did_you_mean
 from recursa.model.description import numbers_of
 from recursa.model.joints import has_axis
@@ -32,11 +32,12 @@ def non_finite(patient: Patient) -> Iterator[Finding]:
 
 def hinges(patient: Patient) -> Iterator[Finding]:
     """Joints that have nothing to move."""
+    negative = any(found.pivot < 0.0 for found in patient.singular) and has_negative_data(patient.model)
     for found in patient.singular:
         if found.joint == 0 and floats_the_world(patient.model):
             continue  # said better
         joint = patient.model.joints[found.joint]
-        reason, fix = hinge_words(patient.model, found)
+        reason, fix = hinge_words(patient.model, found, negative=negative)
         line = patient.links[joint.child].line
         yield Finding("error", "hinge", "joint", joint.name, found.pivot, f"its {reason}", fix, line)
 

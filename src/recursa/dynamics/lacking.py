@@ -60,12 +60,15 @@ def singular_hinge(model: Model, found: Singular, given: str = "") -> SingularHi
     return SingularHingeError(f"joint '{model.joints[found.joint].name}': {reason}\n  {fix}")
 
 
-def hinge_words(model: Model, found: Singular, given: str = "") -> tuple[str, str]:
-    """What is wrong with a joint that has nothing to move, and what to do."""
+def hinge_words(model: Model, found: Singular, given: str = "", negative: bool | None = None) -> tuple[str, str]:
+    """What is wrong with a joint that has nothing to move, and what to do.
+
+    ``negative`` is what :func:`has_negative_data` says of the model, if that is known: it looks at all bodies.
+    """
     joint = model.joints[found.joint]
     which = "" if joint.kind.nv == 1 else f" in freedom {found.freedom + 1} of {joint.kind.nv}"
     reason = f"hinge inertia D is {found.pivot:.3g}{which} (needs > 0): the bodies from '{joint.child}' outward have "
-    if found.pivot < 0.0 and has_negative_data(model):
+    if found.pivot < 0.0 and (has_negative_data(model) if negative is None else negative):
         fix = f"Look for a negative moment of inertia, mass or armature from link '{joint.child}' outward."
         return f"{reason}less than no inertia along its motion.", fix
     fix = f"Give link '{joint.child}' a mass and inertia{given}, give the joint an armature, or make it fixed."

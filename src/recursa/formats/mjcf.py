@@ -34,6 +34,7 @@ from recursa.model.description import Description, JointRecord, JointType, LinkR
 from recursa.model.geometry import Geometry, Material
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
+from recursa.processes import imported
 from recursa.spatial.constant_trig import cos_sin
 from recursa.spatial.constants import finite, rotation_of
 from recursa.spatial.rotation import IDENTITY, Rotation
@@ -98,12 +99,11 @@ def _no_log(text: str) -> None:
 
 def _library() -> Any:
     try:
-        import mujoco
+        return imported("mujoco")
     except ImportError:
         raise ModelError(
             "MJCF is read with MuJoCo's own compiler, which is not installed: pip install 'recursa[mujoco]'"
         ) from None
-    return mujoco
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------

@@ -74,6 +74,9 @@ def _losses(model: Model, description: Description) -> Iterator[str]:
         names = [repr(joint.name) for joint in description.joints if has(joint)]
         if names:
             yield f"{what} of {shortened(names)}, which only Recursa reads"
+    still = [repr(joint.name) for joint in description.joints if 0.0 in (joint.effort, joint.velocity)]
+    if still:
+        yield f"a largest effort or speed of zero of {shortened(still)}, which Recursa itself reads as unknown"
 
 
 _IGNORED: dict[str, Callable[[JointRecord], bool]] = {

@@ -131,16 +131,20 @@ def _axis(joint: JointRecord) -> list[str]:
 def _limit(joint: JointRecord, kind: JointType) -> list[str]:
     """All four attributes, as other readers insist; the largest float where there is no limit.
 
-    Other readers take a zero literally: as a joint without strength that never moves.
+    Other readers take a zero literally: as a joint without strength that never moves. Ours takes it as unknown.
     """
-    strength = {"effort": _bound(joint.effort or math.inf), "velocity": _bound(joint.velocity or math.inf)}
+    strength = {"effort": _bound(_known(joint.effort)), "velocity": _bound(_known(joint.velocity))}
     smooth = {"acceleration": joint.acceleration, "jerk": joint.jerk}
     strength |= {name: _bound(value) for name, value in smooth.items() if value is not None}
     if kind in LIMITED:
         lower, upper = joint.limits or (-math.inf, math.inf)
         return [empty_tag("limit", {"lower": _bound(lower), "upper": _bound(upper)} | strength)]
-    known = any((joint.effort, joint.velocity, joint.acceleration, joint.jerk))
+    known = (joint.effort, joint.velocity, joint.acceleration, joint.jerk) != (None,) * 4
     return [empty_tag("limit", strength)] if kind == "continuous" and known else []
+
+
+def _known(bound: float | None) -> float:
+    return math.inf if bound is None else bound
 
 
 def _bound(value: float) -> str:

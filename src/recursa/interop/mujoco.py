@@ -23,6 +23,7 @@ from recursa.interop.mujoco_reading import quaternion_of, read_mjcf, read_urdf, 
 from recursa.interop.offers import full_mass
 from recursa.interop.peer import Array, Conversion, Peer, Suspect, inertia_suspects, matrix_of, repaired_bodies
 from recursa.model.model import WORLD, Joint
+from recursa.processes import imported
 from recursa.robot import Robot
 from recursa.spatial.vec3 import ZERO
 
@@ -47,9 +48,7 @@ _ONLY_THERE = {
 
 def quiet() -> None:
     """Keep MuJoCo from writing a log file into the current folder; some real files have singular mass matrices."""
-    import mujoco
-
-    mujoco.set_mju_user_warning(lambda text: None)
+    imported("mujoco").set_mju_user_warning(lambda text: None)
 
 
 class InMujoco(Peer):
@@ -62,10 +61,8 @@ class InMujoco(Peer):
     title, column = "MuJoCo", "mujoco"
 
     def __init__(self, robot: Robot, urdf: str | None = None, mjcf: Source | None = None) -> None:
-        import mujoco
-
         super().__init__(robot)
-        self.mujoco = mujoco
+        self.mujoco = imported("mujoco")
         self.remark = ""
         if mjcf is not None:
             if robot.model.floating:
@@ -74,7 +71,7 @@ class InMujoco(Peer):
         elif urdf is not None:
             self.model, self.remark = read_urdf(urdf, robot.link_names[0] if robot.model.floating else None)
         else:
-            self.model = unconstrained(mujoco.MjModel.from_xml_string(write_mjcf(self.free.model, stand_in=True)))
+            self.model = unconstrained(self.mujoco.MjModel.from_xml_string(write_mjcf(self.free.model, stand_in=True)))
         names, joints = Names.of(Tables(self.model)), self.free.model.joints
         self._own = {name: number for number, name in enumerate(names.bodies)}  # links that are bodies there
         if urdf is None and mjcf is None:

@@ -12,6 +12,7 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping
@@ -35,6 +36,7 @@ SUFFIXES = (".zarr", ".parquet")
 _OURS = ".recursa"
 _ABOUT = "study.json"
 _BEGUN = "begun.json"  # names of what is being made in a new store; a store that is made has none
+_PARTIAL = re.compile(r"zarr\.[0-9a-f]{32}\.partial").fullmatch  # what Zarr writes before it takes its name, zarr.json
 _NO_FILE = "none"  # of a chunk that is all fill value, which Zarr does not write
 _CHECKSUM = 16  # bytes
 FORMAT_VERSION = 1
@@ -138,6 +140,7 @@ class Store:
         if begun.exists():
             with self.readable(f"{_OURS}/{_BEGUN}"):
                 ours = {str(name) for name in json.loads(begun.read_bytes())}
+            ours |= {name for name in present if _PARTIAL(name)}
             for name in present & ours:
                 path = self.folder / name
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
