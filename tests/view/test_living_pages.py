@@ -132,6 +132,26 @@ def test_a_slider_moves_its_joint_and_the_others_follow(tab: Tab, tmp_path: Path
     np.testing.assert_allclose(state(tab)[0], 0.0, atol=0.05)  # no other branch
 
 
+@pytest.mark.parametrize(
+    ("name", "joint"), [("delta", "arm1"), ("stewart", "leg3"), ("standing_quadruped", "rear_left_pitch")]
+)
+def test_sliders_of_drives_move_beside_a_body_that_is_free(name: str, joint: str, tab: Tab, tmp_path: Path) -> None:
+    """Coordinates of a free body are a quaternion: rounding in them is no motion of that body."""
+    robot = rc.robots.by_name(name)
+    opened(tab, robot.to_html(tmp_path / "loop.html"))
+    tab.run("recursa.sliders.node.closest('details').open = true")
+    freedoms = tab.run("recursa.robot.freedoms")
+    number = next(k for k, one in enumerate(freedoms) if one["name"] == joint)
+    low, high, place = (freedoms[number][key] for key in ("low", "high", "coordinate"))
+    start = state(tab)[0][place]
+    for share in (0.1, 0.3, -0.05):
+        slide(tab, number, start + share * (high - low))
+        q = state(tab)[0]
+        assert abs(q[place] - start - share * (high - low)) < 1e-9
+        assert np.abs(robot.constraint_error(q)).max() < 1e-8
+        tab.wait("!recursa.moved")
+
+
 def test_a_prescribed_joint_can_be_posed_and_is_driven(tab: Tab, tmp_path: Path) -> None:
     robot = rc.robots.planar(2).with_constraints(rc.Prescribed("joint1"))
     opened(tab, robot.to_html(tmp_path / "arm.html"))
