@@ -157,7 +157,7 @@ def _ends(robot: Robot, body: int, links: list[Link]) -> list[list[float]]:
     """Where joints, links and loops hang on a body, in its frame."""
     points = [joint.placement.translation for joint in robot.model.joints if joint.parent == body]
     points += [link.offset.translation for link in links]
-    points += [point for where, point in _attachments(robot) if where == body]
+    points += [point for where, point in attachments(robot) if where == body]
     return [[float(x) for x in point] for point in points]
 
 
@@ -259,19 +259,23 @@ def _struts(robot: Robot, shown: list[bool], radius: float) -> Iterator[Shape]:
     for k, joint in enumerate(model.joints):
         if shown[k] and joint.kind.slides:
             yield _strut((joint.parent, joint.placement.translation), (k, _start(joint)), 0.5 * radius)
-    for equation in model.equations:
-        if isinstance(equation, Closing) and equation.kind == "rod":
-            first, second = _ends_of(robot, equation)
-            yield _strut(first, second, 0.3 * radius)
+    for first, second in rods(robot):
+        yield _strut(first, second, 0.3 * radius)
 
 
-def _attachments(robot: Robot) -> list[tuple[int, Vec3]]:
+def rods(robot: Robot) -> list[list[tuple[int, Vec3]]]:
+    """Both ends of every rod that closes a loop: a body, or WORLD, and a point in its frame."""
+    closings = [one for one in robot.model.equations if isinstance(one, Closing)]
+    return [ends_of(robot, one) for one in closings if one.kind == "rod"]
+
+
+def attachments(robot: Robot) -> list[tuple[int, Vec3]]:
     """Bodies, with the points in their frames at which loops are closed."""
     anchored = [one for one in robot.model.equations if isinstance(one, Closing) and one.anchored]
-    return [end for equation in anchored for end in _ends_of(robot, equation)]
+    return [end for equation in anchored for end in ends_of(robot, equation)]
 
 
-def _ends_of(robot: Robot, equation: Closing) -> list[tuple[int, Vec3]]:
+def ends_of(robot: Robot, equation: Closing) -> list[tuple[int, Vec3]]:
     """Both bodies that a loop joins, with its points in their frames."""
     found = []
     for number, frame in zip(equation.links, equation.frames, strict=True):
