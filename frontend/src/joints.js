@@ -20,7 +20,7 @@ export class JointSliders {
         min: one.low, max: one.high, step: "any", value: zero, told,
         oninput: value => {
           this.x[k] = value - zero;
-          moved(this.followed());
+          moved(this.followed(k));
         },
       });
     });
@@ -31,12 +31,11 @@ export class JointSliders {
     return this.robot.flat ? this.from.map((a, k) => a + this.x[k]) : this.kernels.integrate(this.from, this.x);
   }
 
-  /** The configuration of the sliders, or the nearest on the way to it in which all loops are closed. */
-  followed() {
+  /** The configuration of the sliders after that of freedom k, or the nearest on the way to it in which all loops are closed. */
+  followed(k) {
     const { loops, q } = this.mechanics, wanted = this.q();
     if (!loops || !loops.isClosed(q)) return wanted;
-    const change = this.robot.flat ? wanted.map((a, k) => a - q[k]) : this.kernels.difference(q, wanted);
-    const found = loops.moved(q, change);
+    const found = loops.moved(q, k, wanted);
     this.follow(found);
     return found;
   }

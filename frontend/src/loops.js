@@ -55,10 +55,13 @@ export class Loops {
     return scaled.map((x, k) => (x - away[k]) * this.lengths[k]);
   }
 
-  /** Go from q along x, a change of freedoms of one joint, as far as the others can follow and limits allow. */
-  moved(q, x) {
-    const [start, count] = this.robot.loops.joints.find(([first, size]) => x.subarray(first, first + size).some(y => y !== 0)) ?? [0, 0];
-    const whole = this.all.map((_, k) => (k >= start && k < start + count ? 0 : 1)), single = x.map(y => (y === 0 ? 1 : 0));
+  /** Move the joint of freedom k from q to where it is in `wanted`, as far as the others can follow and limits allow. */
+  moved(q, k, wanted) {
+    const [start, count] = this.joints.find(([first, size]) => k >= first && k < first + size);
+    const change = this.robot.flat ? wanted.map((a, i) => a - q[i]) : this.kernels.difference(q, wanted);
+    const rounding = 1e-12 * largest(change.subarray(start, start + count)); // of turns, in freedoms that do not move
+    const x = change.map((y, i) => (i >= start && i < start + count && Math.abs(y) > rounding ? y : 0));
+    const whole = this.all.map((_, i) => (i >= start && i < start + count ? 0 : 1)), single = x.map(y => (y === 0 ? 1 : 0));
     const found = this.walked(q, x, whole);
     return found === q && count > 1 ? this.walked(q, x, single) : found;
   }

@@ -5,6 +5,7 @@ const CURVES = ["#3d7ab8", "#e08a2c", "#4c9a5b", "#c4504a", "#8a67b0", "#8c6d5a"
 const DASHES = [[], [7, 3], [2, 2], [8, 3, 2, 3]]; // of curves whose colours recur
 const LEFT = 46, RIGHT = 8, TOP = 8, BOTTOM = 18;
 const FEW = 8; // curves that are all shown at first; of more, those that change most
+const UNCROWDED = 4; // curves whose limits are all shown; of more, those that are reached, or of the curve that is pointed at
 
 export class Plot {
   /** panel: { title, unit, series, columns: [[place in a row, name, limits]] }; others: motions to compare, dashed;
@@ -25,6 +26,7 @@ export class Plot {
       return { row, dot, value };
     });
     this.legend.append(...this.rows.map(one => one.row));
+    this.extremes = panel.columns.map(([place]) => this.extremesOf(place));
     const many = panel.columns.length > FEW, pick = (text, which) => button(text, () => this.choose(which()));
     const picks = many ? [element("span", { class: "picks" }, pick("most", () => this.liveliest()), pick("all", () => panel.columns.keys()), pick("none", () => []))] : [];
     this.node = element("figure", {}, element("figcaption", {}, element("span", { text: `${panel.title}, ${panel.unit}` }), ...picks), this.canvas, this.legend);
@@ -44,10 +46,7 @@ export class Plot {
 
   /** The columns that change most, in their order. */
   liveliest() {
-    const changes = this.panel.columns.map((_, k) => {
-      const [low, high] = this.extremes(k);
-      return [high - low, k];
-    });
+    const changes = this.extremes.map(([low, high], k) => [high - low, k]);
     return changes.sort((a, b) => b[0] - a[0]).slice(0, FEW).map(([, k]) => k).sort((a, b) => a - b);
   }
 
@@ -98,8 +97,7 @@ export class Plot {
   }
 
   /** The lowest and the highest value of a column in all motions. */
-  extremes(k) {
-    const [place] = this.panel.columns[k];
+  extremesOf(place) {
     let low = Infinity, high = -Infinity;
     for (const motion of this.motions) {
       const values = motion.series[this.panel.series], size = values.length / motion.count;
@@ -119,13 +117,12 @@ export class Plot {
 
   /** From the lowest to the highest value; limits are part of it where they are near. */
   measured() {
-    const shown = [...this.styles.keys()], all = shown.map(k => this.extremes(k));
+    const shown = [...this.styles.keys()], all = shown.map(k => this.extremes[k]);
     if (!shown.length) return this.range ?? [-1, 1];
     let low = Math.min(...all.map(one => one[0])), high = Math.max(...all.map(one => one[1]));
     const room = high - low || Math.abs(high) || 1;
     for (const k of shown) {
-      for (const limit of this.panel.columns[k][2] ?? []) {
-        if (limit === null) continue;
+      for (const limit of this.limitsOf(k)) {
         if (limit > high && limit < high + 0.6 * room) high = limit;
         if (limit < low && limit > low - 0.6 * room) low = limit;
       }
@@ -173,13 +170,19 @@ export class Plot {
     for (const when of ticks(first, last, 5)) c.fillText(short(when), x(when), height - BOTTOM + 4);
   }
 
+  /** The limits of a curve that are drawn: those of many joints would hide their curves. */
+  limitsOf(k) {
+    const [, , limits = []] = this.panel.columns[k], [low, high] = this.extremes[k], near = 0.02 * (high - low);
+    const crowded = this.styles.size > UNCROWDED && k !== this.marked;
+    return limits.filter((limit, side) => limit !== null && (!crowded || (side ? high > limit - near : low < limit + near)));
+  }
+
   limits(c, y, width) {
     c.setLineDash([4, 4]);
     for (const k of this.styles.keys()) {
-      if (this.styles.size > FEW && k !== this.marked) continue; // limits of many joints hide their curves
       c.strokeStyle = this.colour(k);
       c.globalAlpha = this.strength(k);
-      for (const limit of this.panel.columns[k][2] ?? []) if (limit !== null) line(c, LEFT, y(limit), width - RIGHT, y(limit));
+      for (const limit of this.limitsOf(k)) line(c, LEFT, y(limit), width - RIGHT, y(limit));
     }
     c.globalAlpha = 1;
     c.setLineDash([]);
@@ -216,7 +219,7 @@ function line(c, x0, y0, x1, y1) {
 
 function ticks(low, high, count) {
   const raw = (high - low) / count, base = 10 ** Math.floor(Math.log10(raw));
-  const step = base * ([1, 2, 5, 10].find(m => m * base >= raw) ?? 10);
+  const step = base * [1, 2, 5, 10].find((m, k, all) => k === 3 || raw / base < Math.sqrt(m * all[k + 1]));
   const found = [];
   for (let x = Math.ceil(low / step) * step; x <= high + 1e-9 * step; x += step) found.push(Math.abs(x) < 1e-9 * step ? 0 : x);
   return found;

@@ -528,3 +528,16 @@ def test_space_demo_turns_the_bus_and_keeps_the_momentum(run: Run, tmp_path: Pat
     for picture in ("space_robot.png", "space_motion.png", "space_turn.png"):
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     assert "largest momentum" in result.output
+    assert "pictures, animations and summary.json are in" in " ".join(result.output.split())  # and no pages
+
+
+def test_loops_demo_writes_pictures_and_pages(run: Run, tmp_path: Path, monkeypatch) -> None:
+    from recursa.examples import mechanisms
+
+    monkeypatch.setattr(mechanisms, "MECHANISMS", ("four_bar", "delta"))
+    result = run("demo", "--loops", "-o", str(tmp_path))
+    assert result.exit_code == 0
+    files = {path.name for path in tmp_path.iterdir()}
+    assert files == {"four_bar.png", "four_bar.html", "delta.png", "delta.html", "summary.json"}
+    assert "mobility 3" in (tmp_path / "delta.html").read_text("utf-8")
+    assert "pictures, pages for the browser and summary.json are in" in " ".join(result.output.split())

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import recursa as rc
@@ -129,7 +130,7 @@ def test_page_of_the_shell_keeps_progress_bars_out(monkeypatch: pytest.MonkeyPat
     def drawn(*_: object, **__: object) -> None:
         print("\x1b[?25l\n\x1b[2Kbar 0%\n\x1b[2Kbar 100%\n\x1b[?25h\n\x1b[1A\x1b[2K\x1b[1mdone\x1b[0m")
 
-    monkeypatch.setattr(recursa.commands["demo"], "callback", drawn)
+    monkeypatch.setattr(recursa.get_command(click.Context(recursa), "demo"), "callback", drawn)
     assert output("recursa demo")[1].split() == ["done"]
 
 

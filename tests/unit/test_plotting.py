@@ -10,6 +10,7 @@ import pytest
 
 import recursa as rc
 from recursa.plotting import animate, draw, skeleton
+from recursa.plotting.arm import ROD
 from recursa.plotting.styles import COLOURS
 
 BODY = {"mass": 1.3, "com": (0.1, -0.2, 0.05), "inertia": (0.03, 0.03, 0.03)}
@@ -28,6 +29,22 @@ def test_joint_without_an_axis_has_no_bar(kind: str) -> None:
     without, bars = ([line.get_color() for line in draw(one).axes[0].lines].count("black") for one in (robot, turning))
     assert (without, bars) == (0, 1)
     assert np.allclose(skeleton(turning, [0.3]).axes, [[0, 0.6, 0.8]])
+
+
+def test_what_closes_loops_is_drawn() -> None:
+    """The six rods of a delta robot, with their length; the platform as far as where they hang on it; its mobility."""
+    robot = rc.robots.delta()
+    start = robot.neutral()
+    q = np.array([start, robot.assemble(robot.integrate(start, 0.05 * np.ones(9)))])
+    rods = skeleton(robot, q).rods
+    lengths = np.array([np.linalg.norm(rod[:, 1] - rod[:, 0], axis=-1) for rod in rods])
+    assert lengths.shape == (6, 2)
+    np.testing.assert_allclose(lengths, lengths[0, 0], rtol=1e-9)
+    (axes,) = draw(robot, q[0]).axes
+    drawn = [np.stack(line.get_data_3d(), axis=-1) for line in axes.get_lines() if line.get_color() == ROD]
+    np.testing.assert_allclose(drawn, [rod[0] for rod in rods])
+    assert len(skeleton(robot, q[0]).reaches[0]) >= 6
+    assert axes.get_title() == "delta: 4 bodies, mobility 3, 1.7 kg"
 
 
 def test_dollars_in_names_stay_dollars(tmp_path: object) -> None:

@@ -132,6 +132,26 @@ def test_a_slider_moves_its_joint_and_the_others_follow(tab: Tab, tmp_path: Path
     np.testing.assert_allclose(state(tab)[0], 0.0, atol=0.05)  # no other branch
 
 
+@pytest.mark.parametrize(
+    ("name", "joint"), [("delta", "arm1"), ("stewart", "leg3"), ("standing_quadruped", "rear_left_pitch")]
+)
+def test_sliders_of_drives_move_beside_a_body_that_is_free(name: str, joint: str, tab: Tab, tmp_path: Path) -> None:
+    """Coordinates of a free body are a quaternion: rounding in them is no motion of that body."""
+    robot = rc.robots.by_name(name)
+    opened(tab, robot.to_html(tmp_path / "loop.html"))
+    tab.run("recursa.sliders.node.closest('details').open = true")
+    freedoms = tab.run("recursa.robot.freedoms")
+    number = next(k for k, one in enumerate(freedoms) if one["name"] == joint)
+    low, high, place = (freedoms[number][key] for key in ("low", "high", "coordinate"))
+    start = state(tab)[0][place]
+    for share in (0.1, 0.3, -0.05):
+        slide(tab, number, start + share * (high - low))
+        q = state(tab)[0]
+        assert abs(q[place] - start - share * (high - low)) < 1e-9
+        assert np.abs(robot.constraint_error(q)).max() < 1e-8
+        tab.wait("!recursa.moved")
+
+
 def test_a_prescribed_joint_can_be_posed_and_is_driven(tab: Tab, tmp_path: Path) -> None:
     robot = rc.robots.planar(2).with_constraints(rc.Prescribed("joint1"))
     opened(tab, robot.to_html(tmp_path / "arm.html"))
@@ -344,6 +364,55 @@ def test_curves_of_thirty_joints_can_be_chosen(tab: Tab, tmp_path: Path) -> None
     styles = tab.run(f"{plot}.panel.columns.map((_, k) => {plot}.colour(k) + {plot}.dashes(k))")
     assert len(set(styles)) == 30
     assert tab.errors == []
+
+
+def test_of_many_curves_the_limits_that_are_reached_are_drawn(tab: Tab, tmp_path: Path) -> None:
+    robot = rc.robots.panda_like()
+    run = robot.simulate({"joint2": 0.5, "joint4": -1.2, "joint6": 1.0}, duration=1.0, stops=True)
+    opened(tab, run.to_html(tmp_path / "run.html"))
+    plot = "recursa.plots[0]"
+    low, high = robot.position_limits
+    reached = [[run.q[:, k].min() < low[k], run.q[:, k].max() > high[k]] for k in range(7)]
+    assert any(map(any, reached))
+    assert not all(map(any, reached))
+    limits = f"{plot}.panel.columns.map((_, k) => {plot}.limitsOf(k))"
+    for drawn, sides, ends in zip(tab.run(limits), reached, zip(low, high, strict=True), strict=True):
+        assert {x for x, side in zip(ends, sides, strict=True) if side} <= set(drawn)
+    assert sum(map(len, tab.run(limits))) < 7
+    tab.run(f"{plot}.mark(2)")
+    assert tab.run(f"{plot}.limitsOf(2)") == [low[2], high[2]]
+    tab.run(f"{plot}.choose([0, 1, 2, 3])")
+    assert tab.run(f"{plot}.limitsOf(1)") == [low[1], high[1]]
+
+
+@pytest.mark.parametrize(("low", "high"), [(-45.0, 45.0), (0.0, 1.0), (-0.7, 2.3), (3.0, 3.2), (0.0, 35.0)])
+def test_an_axis_has_two_to_six_numbers(low: float, high: float, tab: Tab, tmp_path: Path) -> None:
+    run = rc.robots.planar(2).simulate([0.1, 0.2], duration=0.1)
+    opened(tab, run.to_html(tmp_path / "run.html"))
+    shown = tab.run(f"""(() => {{
+      const plot = recursa.plots[0], found = [], c = plot.canvas.getContext('2d'), own = c.fillText;
+      plot.range = [{low}, {high}];
+      c.fillText = (text, x) => x < 46 && found.push(+text);
+      plot.draw(0);
+      c.fillText = own;
+      return found; }})()""")
+    assert 2 <= len(shown) <= 6
+    np.testing.assert_allclose(np.diff(shown), shown[1] - shown[0])
+
+
+def test_an_arm_that_hangs_does_not_reach_the_ground(tab: Tab, tmp_path: Path) -> None:
+    """The arm of the documentation's first page, let go from many poses."""
+    robot = rc.robots.panda_like().with_gravity((0, 0, 9.81))
+    opened(tab, robot.to_html(tmp_path / "arm.html", {"joint2": 0.4, "joint4": -1.8, "joint6": 1.6}))
+    floor = tab.run("recursa.robot.floor")
+    low, high = robot.position_limits
+    for q in [np.zeros(7), *np.random.default_rng(2).uniform(low, high, (20, 7))]:
+        tab.run(f"recursa.show({q.tolist()})")
+        lowest = tab.run(
+            "Math.min(...recursa.figure.outline(recursa.kernels.poses(recursa.mechanics.q)).map(p => -p.z))"
+        )
+        assert lowest > floor
+    assert floor > -1.4  # it hangs 1.2 m down
 
 
 def test_meshes_that_were_not_found_are_named(tab: Tab, tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ def demo(out: Path, space: bool, loops: bool, as_json: bool) -> None:
         if "joints" in numbers:
             show.put(console, _records(name, numbers.pop("joints")))
     show.put(console, _side_by_side(results))
-    console.print(f"pictures, animations, pages for the browser and summary.json are in [bold]{escape(str(out))}[/]")
+    kinds = ["pictures"] + ["animations"] * (not loops) + ["pages for the browser"] * (not space)
+    console.print(f"{', '.join(kinds)} and summary.json are in [bold]{escape(str(out))}[/]")
 
 
 def _records(title: str, rows: list[dict[str, Any]]) -> Table:

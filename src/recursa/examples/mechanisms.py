@@ -16,12 +16,13 @@ SECONDS = 0.3
 
 
 def work_through(name, folder):
-    """One mechanism and its picture."""
+    """One mechanism, its picture and the page of its motion."""
     robot = rc.robots.by_name(name)
     q = robot.neutral()
     v = robot.project_velocity(q, np.linspace(-0.2, 0.3, robot.nv))
     run = robot.simulate(q, v, duration=SECONDS, rtol=1e-8, atol=1e-10, progress=False)
     draw(robot, q, f"{folder}/{name}.png")
+    run.to_html(f"{folder}/{name}.html")  # where it can be stopped, posed, pulled and let go
     return {
         "joint speeds": robot.nv,
         "equations": robot.ncon,

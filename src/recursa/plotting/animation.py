@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.files import named_file, write_together
-from recursa.plotting.arm import MANY, Skeleton, draw_base, draw_ground, frame_axes, paints, skeleton, symbol
+from recursa.plotting.arm import MANY, ROD, Skeleton, draw_base, draw_ground, frame_axes, paints, skeleton, symbol
 from recursa.plotting.styles import colour, new_figure, plain
 from recursa.sweeps.batching import Array, as_array, as_numbers
 
@@ -122,7 +122,7 @@ class _Film:
 
     def _artists(self, robot: Robot) -> list[tuple[Any, Array]]:
         """Lines with their points per frame (frames, n, 3), in the order in which they are drawn."""
-        found: list[tuple[Any, Array]] = []
+        found: list[tuple[Any, Array]] = [(self._line(color=ROD, lw=2), rod) for rod in self.bones.rods]
         for k, paint in enumerate(paints(robot)):
             style = {"color": paint, "lw": 5, "alpha": 0.85}
             found.append((self._line(solid_capstyle="round", **style), _limbs(self.bones, k)))

@@ -13,13 +13,16 @@ from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.model.joint_kind import JointKind
 from recursa.model.model import WORLD
 from recursa.plotting.styles import COLOURS, colour, new_figure, plain, save
+from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array, as_array
+from recursa.view.figures import attachments, rods
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from recursa.robot import Robot
 
+ROD = "0.35"  # the colour of rods that close loops
 MANY = 20  # bodies, beyond which a picture has a colour for each limb and leaves out axes and centres of mass
 _MOST = 80  # bodies, beyond which lines tell nothing
 _SLENDER = 0.4  # of the longest side, the least that a box about a robot measures
@@ -27,7 +30,7 @@ _SLENDER = 0.4  # of the longest side, the least that a box about a robot measur
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """What there is to draw: per body the anchor of its joint, the axis there, and the points its links reach."""
+    """What there is to draw: per body the anchor of its joint, the axis there, the points of its links and loops."""
 
     anchors: Array  # (..., nbodies, 3)
     axes: Array  # (..., nbodies, 3) unit vectors, zero where a joint has no axis
@@ -35,6 +38,7 @@ class Skeleton:
     centers: Array  # (..., nbodies, 3) centres of mass
     masses: Array  # (nbodies,)
     base: Array  # (n, 3) where joints and links are fixed to the world; none where the robot is loose
+    rods: list[Array]  # (..., 2, 3) both ends of every rod that closes a loop
 
 
 def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
@@ -63,6 +67,15 @@ def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
         centers.append(pose[..., :3, :3] @ center + pose[..., :3, 3])
     for k, link in enumerate(model.links):
         reaches[link.body].append(poses[..., k, :3, 3])
+
+    def world(body: int, point: Vec3) -> Array:
+        local = np.array([float(x) for x in point])
+        if body == WORLD:
+            return np.broadcast_to(local, (*batch, 3))
+        return np.asarray(body_pose[body][..., :3, :3] @ local + body_pose[body][..., :3, 3])
+
+    for body, point in attachments(robot):
+        reaches[body].append(world(body, point))
     return Skeleton(
         _stacked(anchors, batch),
         _stacked(axes, batch),
@@ -70,6 +83,7 @@ def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
         _stacked(centers, batch),
         np.array([inertia.mass for inertia in model.inertias]),
         _base(robot),
+        [_stacked([world(*end) for end in ends], batch) for ends in rods(robot)],
     )
 
 
@@ -138,11 +152,11 @@ def _require_one_state(robot: Robot, q: ArrayLike) -> None:
 def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw a robot at a configuration (neutral by default); returns the matplotlib figure, and saves it to ``path``.
 
-    Links are thick lines, joints short bars along their axes (squares slide, the rest turn), circles mark centres of
-    mass with an area that grows with the mass. What the robot stands on is grey. Robots of more than 20 bodies have a
-    colour for each limb, and no axes and centres of mass; of more than 80 they are refused, as ``robot.to_html`` shows
-    them better. Without ``path`` the figure is one of
-    pyplot's, if that is imported: ``plt.show()`` shows it.
+    Links are thick lines, rods that close loops thin ones, joints short bars along their axes (squares slide, the rest
+    turn), circles mark centres of mass with an area that grows with the mass. What the robot stands on is grey. Robots
+    of more than 20 bodies have a colour for each limb, and no axes and centres of mass; of more than 80 they are
+    refused, as ``robot.to_html`` shows them better. Without ``path`` the figure is one of pyplot's, if that is
+    imported: ``plt.show()`` shows it.
 
     >>> import recursa as rc
     >>> figure = draw(rc.robots.planar(), [0.5, -0.3, -0.4])
@@ -165,6 +179,8 @@ def draw_robot(axes: Any, robot: Robot, q: ArrayLike) -> None:
     if len(origin):
         draw_ground(axes, size, bones)
     draw_base(axes, bones, label="fixed base")
+    for rod in bones.rods:
+        axes.plot(*rod.T, color=ROD, lw=2)
     for k, joint in enumerate(robot.model.joints):
         _draw_body(axes, bones, k, colours[k], size, axis=not many)
         label = plain(joint.name) if robot.nbodies <= len(COLOURS) else None
@@ -176,7 +192,8 @@ def draw_robot(axes: Any, robot: Robot, q: ArrayLike) -> None:
             *bones.centers.T, s=areas, facecolors="none", edgecolors="0.25", linewidths=1.2, label="centres of mass"
         )
     about = "\na colour for each limb; robot.to_html(...) shows shapes, and moves" if many else ""
-    sizes = f"{robot.nbodies} bodies, {robot.nv} degrees of freedom, {robot.mass:.4g} kg"
+    freedoms = f"mobility {robot.mobility(q).freedoms}" if robot.constraints else f"{robot.nv} degrees of freedom"
+    sizes = f"{robot.nbodies} bodies, {freedoms}, {robot.mass:.4g} kg"
     axes.set_title(f"{plain(robot.name)}: {sizes}{about}", fontsize=10 if many else None)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="upper left", fontsize=8, framealpha=0.8)

@@ -51,9 +51,11 @@ def figure_of(robot: Robot, q: Array, shown: Array, shelf: MeshShelf | None) -> 
     size = _room(robot, q[None], []).size
     drawn = [_shapes(robot, links[body + 1], shelf) for body in range(WORLD, model.nbodies)]
     here, room = _room(robot, q[None], drawn), _room(robot, shown, drawn)
-    bodies = []
+    bodies, reaches = [], []
     for k, (joint, inertia) in enumerate(zip(model.joints, model.inertias, strict=True)):
         ends = _ends(robot, k, links[k + 1])
+        corners = np.concatenate([[_com(inertia), [0.0, 0.0, 0.0]], *map(_corners, drawn[k + 1])])
+        reaches.append(max(np.linalg.norm(corners, axis=1).max(), *(math.hypot(*end) for end in ends)))
         own = drawn[k + 1] or list(_stand_in(joint, inertia, ends, size))
         bodies.append(
             {
@@ -63,10 +65,17 @@ def figure_of(robot: Robot, q: Array, shown: Array, shelf: MeshShelf | None) -> 
         )  # fmt: skip
     bare, radius = not any(drawn), _hinge_radius(robot, size)
     shown_joints = [bare or not (drawn[k + 1] and drawn[j.parent + 1]) for k, j in enumerate(model.joints)]
+    hangs = (
+        len(shown) == 1
+        and room.floor < 0.0
+        and not robot.constraints
+        and not any(j.kind.is_loose for j in model.joints)
+    )
+    floor = min(room.floor, _lowest(robot, reaches)) if hangs else room.floor
     found = {
         "name": model.name, **sizes(model), "flat": moves_by_adding(model), "flying": flies_freely(model),
         "gravity": list(model.gravity), "q": q.tolist(), "size": here.size,
-        "room": room.size, "floor": room.floor, "bodies": bodies, "base": drawn[0] or list(_stand(robot, size)),
+        "room": room.size, "floor": floor, "bodies": bodies, "base": drawn[0] or list(_stand(robot, size)),
         "joints": [_joint(joint, k, shown_joints[k], radius) for k, joint in enumerate(model.joints)],
         "struts": list(_struts(robot, shown_joints, radius)),
         "freedoms": _freedoms(robot, here.size), "damping": damping_coefficients(model), "loops": _loops(robot, q),
@@ -148,7 +157,7 @@ def _ends(robot: Robot, body: int, links: list[Link]) -> list[list[float]]:
     """Where joints, links and loops hang on a body, in its frame."""
     points = [joint.placement.translation for joint in robot.model.joints if joint.parent == body]
     points += [link.offset.translation for link in links]
-    points += [point for where, point in _attachments(robot) if where == body]
+    points += [point for where, point in attachments(robot) if where == body]
     return [[float(x) for x in point] for point in points]
 
 
@@ -250,19 +259,23 @@ def _struts(robot: Robot, shown: list[bool], radius: float) -> Iterator[Shape]:
     for k, joint in enumerate(model.joints):
         if shown[k] and joint.kind.slides:
             yield _strut((joint.parent, joint.placement.translation), (k, _start(joint)), 0.5 * radius)
-    for equation in model.equations:
-        if isinstance(equation, Closing) and equation.kind == "rod":
-            first, second = _ends_of(robot, equation)
-            yield _strut(first, second, 0.3 * radius)
+    for first, second in rods(robot):
+        yield _strut(first, second, 0.3 * radius)
 
 
-def _attachments(robot: Robot) -> list[tuple[int, Vec3]]:
+def rods(robot: Robot) -> list[list[tuple[int, Vec3]]]:
+    """Both ends of every rod that closes a loop: a body, or WORLD, and a point in its frame."""
+    closings = [one for one in robot.model.equations if isinstance(one, Closing)]
+    return [ends_of(robot, one) for one in closings if one.kind == "rod"]
+
+
+def attachments(robot: Robot) -> list[tuple[int, Vec3]]:
     """Bodies, with the points in their frames at which loops are closed."""
     anchored = [one for one in robot.model.equations if isinstance(one, Closing) and one.anchored]
-    return [end for equation in anchored for end in _ends_of(robot, equation)]
+    return [end for equation in anchored for end in ends_of(robot, equation)]
 
 
-def _ends_of(robot: Robot, equation: Closing) -> list[tuple[int, Vec3]]:
+def ends_of(robot: Robot, equation: Closing) -> list[tuple[int, Vec3]]:
     """Both bodies that a loop joins, with its points in their frames."""
     found = []
     for number, frame in zip(equation.links, equation.frames, strict=True):
@@ -367,6 +380,19 @@ def _room(robot: Robot, shown: Array, drawn: list[list[Shape]]) -> Room:
     size = 1.1 * max(float((high - low).max()), 0.1)
     lowest = float((cloud @ _up(robot)).min())
     return Room(size, 0.0 if held and lowest > -0.05 * size else lowest)
+
+
+def _lowest(robot: Robot, reaches: list[float]) -> float:
+    """A height below which no pose takes a robot that the world holds: every branch hangs straight down."""
+    heights: list[float] = []  # of the joint of every body
+    for joint in robot.model.joints:
+        place = np.array([float(x) for x in joint.placement.translation])
+        on_world = joint.parent == WORLD
+        height = float(place @ _up(robot)) if on_world else heights[joint.parent] - float(np.linalg.norm(place))
+        if joint.kind.slides:
+            height -= max((abs(x) for x in joint.limits or () if math.isfinite(x)), default=0.0)
+        heights.append(height - math.hypot(*map(float, _start(joint))))
+    return min(height - reach for height, reach in zip(heights, reaches, strict=True))
 
 
 def _corners(shape: Shape) -> Array:
