@@ -10,7 +10,7 @@ from recursa.errors import UntraceableError
 from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.emit import Shape, emit
 from recursa.kernels.graph import Graph, Traced
-from recursa.kernels.native import Native, available
+from recursa.kernels.native import Native
 from recursa.spatial.scalars import atan2, cos, sin, sinc, sqrt, where
 
 FUNCTIONS = {
@@ -94,7 +94,6 @@ def test_unknown_operations_are_refused():
 
 
 @pytest.mark.compiled
-@pytest.mark.skipif(not available(), reason="llvmlite is not installed")
 def test_gradients_compile():
     graph, inputs, output = traced(FUNCTIONS["functions"])
     slope = [x.number if isinstance(x, Traced) else x for x in gradient(output, inputs)]

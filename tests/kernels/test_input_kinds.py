@@ -12,7 +12,7 @@ import recursa as rc
 from recursa.errors import ShapeError, UnknownNameError
 from recursa.evaluation.resolved import ResolvedQuantity
 from recursa.kernels.dispatch import KernelStore
-from recursa.kernels.kernel import Entry, Kernel
+from recursa.kernels.kernel import Kernel
 from recursa.model.model import Model
 from recursa.quantities.quantity import Recipe
 from recursa.spatial.vec3 import Vec3
@@ -138,14 +138,13 @@ def test_arguments_are_checked_and_read_by_native_entries():
     assert np.allclose(found, expected(model, row | {"heat": row["heat"].ravel()}), rtol=1e-13, atol=1e-13)
     with pytest.raises(ShapeError, match=r"heat has shape \(4,\).*two numbers per link"):
         prepare(model, {"heat": np.zeros(4)}, {})
-    if Entry is not None:
-        entry = asked.entry()
-        assert entry is not None
-        assert np.array_equal(entry(*row.values()), found)
-        parts = {joint.name: kind_of_input("load").part(model, k) for k, joint in enumerate(model.joints)}
-        numbers = {joint: row["load"][part].tolist() for joint, part in parts.items()}
-        by_name = {joint: x[0] if len(x) == 1 else x for joint, x in numbers.items()}
-        assert np.array_equal(entry(*(row | {"load": by_name}).values()), found)
+    entry = asked.entry()
+    assert entry is not None
+    assert np.array_equal(entry(*row.values()), found)
+    parts = {joint.name: kind_of_input("load").part(model, k) for k, joint in enumerate(model.joints)}
+    numbers = {joint: row["load"][part].tolist() for joint, part in parts.items()}
+    by_name = {joint: x[0] if len(x) == 1 else x for joint, x in numbers.items()}
+    assert np.array_equal(entry(*(row | {"load": by_name}).values()), found)
 
 
 # ---- the table itself ------------------------------------------------------------------------------------------------
