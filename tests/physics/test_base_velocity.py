@@ -11,9 +11,8 @@ import pytest
 import recursa as rc
 from calling import straight_in
 from numeric import close
-from recursa.evaluation.evaluator import Question
 from recursa.loading import trusted
-from recursa.quantities import quantity
+from recursa.quantities import Subject, quantity
 from recursa.robots import random_description
 from zoo import flyer, small_flyer
 
@@ -102,9 +101,8 @@ def test_mass_matrix_and_bias_make_the_equation_of_motion(robot: rc.Robot, form:
 
 
 def test_the_plan_that_runs_shows_the_axes_of_the_base() -> None:
-    evaluator = small_flyer().evaluator
-    way = evaluator.way(Question.of(quantity("forward_dynamics"), (), {"base_velocity": "world"}))
-    text = str(way.recipe.plan)
+    recipe = quantity("forward_dynamics").recipe(Subject(small_flyer().model), frozenset(), base_velocity="world")
+    text = str(recipe.plan)
     for step in (
         "base <- pose_of_base(joint, q)",
         "v' <- own_speeds(base, v)",

@@ -11,10 +11,9 @@ from numpy.testing import assert_allclose
 
 import recursa as rc
 from questions import FORWARD, INVERSE
-from recursa.evaluation.evaluator import Question
 from recursa.loading import trusted
 from recursa.model.description import LinkRecord
-from recursa.quantities import quantity
+from recursa.quantities import Subject, quantity
 from recursa.spatial import SymMat3
 from zoo import elastic_arm
 
@@ -70,7 +69,7 @@ def test_plans_that_run_show_their_springs() -> None:
     }
     both = elastic_arm(), rc.robots.planar(2)
     for name, step in expected.items():
-        plans = [robot.evaluator.way(Question.of(quantity(name), (), {})).recipe.plan for robot in both]
+        plans = [quantity(name).recipe(Subject(robot.model), frozenset()).plan for robot in both]
         assert [step in str(plan) for plan in plans] == [True, False]
 
 

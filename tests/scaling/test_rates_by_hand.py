@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.evaluation.evaluator import Question, Way
 from recursa.kernels.kernel import StraightProgram
 from recursa.kernels.plan_derivatives import PlanFunction
-from recursa.quantities import quantity
+from recursa.quantities import Recipe, Subject, quantity
 from recursa.sweeps.engine import run
 
 LINK = {"link": "link20"}
@@ -30,10 +29,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {  # by name: what is differentia
 def function_of(robot: rc.Robot, name: str, options: dict[str, Any]) -> PlanFunction:
     """What the robot answers a question with."""
     record = quantity(name)
-    way = robot.evaluator.way(Question.of(record, (), options))
-    assert isinstance(way, Way)
+    recipe = record.recipe(Subject(robot.model), frozenset(), **{**record.defaults, **options})
+    assert isinstance(recipe, Recipe)
     sizes = {one: record.kind(one).size(robot.model) for one in record.inputs}
-    return PlanFunction(way.recipe.plan, robot.model, sizes, way.recipe.gather, int(np.prod(way.recipe.shape)))
+    return PlanFunction(recipe.plan, robot.model, sizes, recipe.gather, int(np.prod(recipe.shape)))
 
 
 @pytest.mark.parametrize("name", CASES)
