@@ -415,6 +415,17 @@ def test_an_arm_that_hangs_does_not_reach_the_ground(tab: Tab, tmp_path: Path) -
     assert floor > -1.4  # it hangs 1.2 m down
 
 
+@pytest.mark.parametrize("name", ["planar", "five_bar", "slider_crank"])
+def test_what_swings_about_a_pivot_does_not_pass_the_ground(name: str, tab: Tab, tmp_path: Path) -> None:
+    opened(tab, rc.robots.by_name(name).to_html(tmp_path / "page.html"))
+    lowest = tab.run("""(() => { let lowest = Infinity; const { mechanics, kernels, figure, stage } = recursa;
+      for (let picture = 0; picture < 100 && mechanics.advance(20, 1e-3); picture++)
+        lowest = Math.min(lowest, ...figure.outline(kernels.poses(mechanics.q)).map(p => p.dot(stage.up)));
+      return lowest; })()""")
+    assert lowest < -0.05
+    assert lowest > tab.run("recursa.robot.floor")
+
+
 def test_meshes_that_were_not_found_are_named(tab: Tab, tmp_path: Path) -> None:
     text = with_mesh("package://somewhere/parts/upper.stl")
     opened(tab, rc.load(text).to_html(tmp_path / "arm.html"))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Shape = dict[str, Any]
 
 _DENSITY = 2000.0  # kg/m^3, of the bars that stand for links
+_THICK = 0.035  # of the robot's size, the largest radius of such a bar
 _TAPER = 0.72  # of a bar's radius, at its far end
 
 
@@ -65,13 +66,9 @@ def figure_of(robot: Robot, q: Array, shown: Array, shelf: MeshShelf | None) -> 
         )  # fmt: skip
     bare, radius = not any(drawn), _hinge_radius(robot, size)
     shown_joints = [bare or not (drawn[k + 1] and drawn[j.parent + 1]) for k, j in enumerate(model.joints)]
-    hangs = (
-        len(shown) == 1
-        and room.floor < 0.0
-        and not robot.constraints
-        and not any(j.kind.is_loose for j in model.joints)
-    )
-    floor = min(room.floor, _lowest(robot, reaches)) if hangs else room.floor
+    hangs = len(shown) == 1 and not any(joint.kind.is_loose for joint in model.joints)
+    hangs = hangs and (room.floor < 0.0 or _swings(robot, size))
+    floor = min(room.floor, _lowest(robot, reaches) - _THICK * size) if hangs else room.floor
     found = {
         "name": model.name, **sizes(model), "flat": moves_by_adding(model), "flying": flies_freely(model),
         "gravity": list(model.gravity), "q": q.tolist(), "size": here.size,
@@ -197,7 +194,7 @@ def _apart(points: list[Array], least: float) -> list[Array]:
 def _radius(mass: float, length: float, size: float) -> float:
     """Of a bar with that mass, within what looks right."""
     solid = math.sqrt(max(mass, 0.0) / (math.pi * _DENSITY * max(length, 1e-9)))
-    return min(max(solid, 0.012 * size), 0.035 * size, 0.4 * length + 0.004 * size)
+    return min(max(solid, 0.012 * size), _THICK * size, 0.4 * length + 0.004 * size)
 
 
 def _ellipsoid(inertia: RigidInertia) -> Shape | None:
@@ -380,6 +377,18 @@ def _room(robot: Robot, shown: Array, drawn: list[list[Shape]]) -> Room:
     size = 1.1 * max(float((high - low).max()), 0.1)
     lowest = float((cloud @ _up(robot)).min())
     return Room(size, 0.0 if held and lowest > -0.05 * size else lowest)
+
+
+def _swings(robot: Robot, size: float) -> bool:
+    """Whether something turns about a level axis at the height of the ground, as a pendulum does."""
+    up = _up(robot)
+    for joint in robot.model.joints:
+        if joint.parent == WORLD and joint.kind.turns_about_axis:
+            rows: Array = np.array(joint.placement.rows(), dtype=float)
+            level = abs(up @ rows[:3, :3] @ np.array(joint.hinge.axis, dtype=float)) < 0.1
+            if level and abs(up @ rows[:3, 3]) < 0.02 * size:
+                return True
+    return False
 
 
 def _lowest(robot: Robot, reaches: list[float]) -> float:
