@@ -109,6 +109,52 @@ def test_compiled_code_of_both_forms_sees_rows_of_several_constraints_depend(see
     check(*several_loops(seed, kind), count=3)
 
 
+def tilting(tied: bool) -> rc.Robot:
+    """A planar linkage on a prescribed mount, so that its tilt is part of the state."""
+    b = rc.Builder("tilting")
+    b.link("ground", mass=3.0, com=(0.01, 0.02, 0.03), inertia=(0.1, 0.2, 0.15))
+    b.joint("mount", "spherical", parent="world", child="ground")
+    for k, length in enumerate((0.3, 0.5, 0.4)):
+        b.link(f"bar{k}", mass=1.0 + k, com=(length / 2, 0.03, 0), inertia=(0.02, 0.03, 0.025))
+        place = {"parent": f"bar{k - 1}", "xyz": (0.1 + 0.2 * k, 0, 0)} if k else {"parent": "ground"}
+        b.joint(f"joint{k}", "revolute", child=f"bar{k}", axis=(0, 0, 1), **place)
+    b.link("fan", mass=0.3, com=(0.1, 0, 0), inertia=(0.01,) * 3)
+    b.joint("fan_joint", "revolute", parent="ground", child="fan", axis=(0, 0, 1), mimic=("joint0", 2.0, 0.1))
+    tree = b.build(gravity=(0, 0, -9.81), mimic="tie" if tied else "free")
+    pin = rc.Loop("point", "world", "bar2", at=(0.6, 0.2, 0.1), at_other=(0.4, 0, 0), name="pin")
+    return tree.with_constraints(rc.Prescribed("mount"), pin)
+
+
+@pytest.mark.parametrize("tied", [False, True], ids=["free", "tied"])
+def test_compiled_code_of_both_forms_has_the_rank_of_thousands_of_tilts(tied: bool, form: str) -> None:
+    """The pin moves in the plane of the bars, open or closed: two of its equations count, whatever the tilt."""
+    robot, rng, count = tilting(tied), np.random.default_rng(5), 2000
+    turn = np.zeros((count, robot.nv))
+    turn[:, 3:] = rng.uniform(-2.0, 2.0, (count, robot.nv - 3))
+    sizes = 10.0 ** rng.uniform(-9.0, -4.0, (count, 2)) * rng.choice([-1.0, 1.0], (count, 2))
+    turn[:, :2] = np.pi / 2 * rng.choice([-1.0, 0.0, 1.0], (count, 2)) * [1.0, 0.0] + sizes
+    q = robot.integrate(np.tile(robot.neutral(), (count, 1)), turn)
+    tau, speed = rng.normal(size=(2, count, robot.nv))
+    still = np.zeros_like(tau)
+    moments, gamma = tau - robot.bias_forces(q, still), robot.constraint_bias(q, still)
+    answers = {"speed": robot.project_velocity(q, speed), "default": robot.forward_dynamics(q, still, tau)}
+    for method in ("projection",) if tied else ("projection", "augmentation"):
+        answers[method] = robot.forward_dynamics(q, still, tau, method=method)
+    known = 0
+    for k in range(count):
+        dense = Dense.of(robot, q[k])
+        if not dense.certain or dense.condition > 1e3:
+            continue
+        known += 1
+        assert dense.rank == 5
+        accelerations = dense.accelerations(moments[k], gamma[k])
+        expected = dict.fromkeys(answers, accelerations) | {"speed": dense.compliance @ dense.mass @ speed[k]}
+        for name, found in answers.items():
+            size = max(1.0, float(np.abs(expected[name]).max()))
+            assert np.abs(found[k] - expected[name]).max() < 1e-9 * size, (name, q[k])
+    assert known > 0.9 * count
+
+
 def random_linkages(count: int, first: int) -> None:
     for seed in range(first, first + count):
         rng = np.random.default_rng(seed)
