@@ -725,6 +725,8 @@ def test_arrays_of_vectors_and_tensors_are_batches():
     u, t = rng.normal(size=(3, 3)), rng.normal(size=(5, 3, 3))
     assert np.array_equal(dyad(u, u).array(), u[:, :, None] * u[:, None, :])
     assert np.allclose(tensor_dot(t, t).array(), t @ t)
+    with pytest.raises(ShapeError, match=r"t has shape \(3,\), expected at least two axes"):
+        contraction([1.0, 2.0, 3.0])
     with pytest.raises(ShapeError, match=r"v has shape \(4,\), expected \(\.\.\., 3\)"):
         dyad([1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0])
     with pytest.raises(ShapeError, match=r"t has shape \(2, 2\), expected \(\.\.\., 3, 3\)"):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
+from recursa.identification.filtering import without_spikes
 from identified import log, motion, vaguely, with_friction
 from recursa.identification.consistent import sound
 from recursa.identification.logs import logs_of
@@ -261,3 +262,43 @@ def test_singular_equations_are_an_error_of_ours(good, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(np.linalg, "inv", singular)
     refused(good, "equations .* are singular .Singular matrix.", rc.ExcitationError)
+
+
+@pytest.mark.parametrize("rate", [100, 200, 500])
+def test_only_samples_that_stick_out_are_replaced(rate) -> None:
+    """On steep slopes and at sharp peaks, which coarse logs have, noise is no spike."""
+    rng = np.random.default_rng(0)
+    t = np.arange(0.0, 20.0, 1.0 / rate)
+    torques = np.column_stack([np.sin(9.0 * t) ** 7 + np.sin(4.0 * t), np.cos(13.0 * t) * np.sin(3.0 * t) ** 3])
+    measured = torques + 0.01 * rng.normal(size=torques.shape)
+    assert without_spikes(measured)[1] == 0
+    at = rng.choice(np.arange(5, len(t) - 5, 10), 20, replace=False)
+    measured[at, 0] += 3.0 * rng.choice([-1.0, 1.0], 20)
+    smooth, count = without_spikes(measured)
+    assert 20 <= count <= 23  # next to a spike a slope sticks out, too
+    assert (smooth != measured)[at, 0].all()
+    assert np.median(np.abs(smooth - torques)[at, 0]) < 0.1
+
+
+@pytest.mark.interpreted(reason="statistics of the fit, not of how its rows are computed")
+def test_noise_of_coarse_logs_is_not_taken_for_spikes() -> None:
+    """100 samples a second of a fast motion: viscous and dry friction were off by one standard deviation on average."""
+    robot = rc.robots.planar(2)
+    for name in robot.joint_names:
+        robot = robot.with_joint(name, damping=0.3, friction=0.2)
+    t = np.arange(0.0, 20.0, 0.01)
+    errors = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        paces = 2.0 * np.pi * 0.2 * np.arange(1, 6)[:, None, None]
+        sines, cosines = rng.normal(size=(2, 5, 2))[:, :, None] * 0.4
+        angle = paces * t[:, None]
+        q = (sines * np.sin(angle) + cosines * np.cos(angle)).sum(axis=0)
+        v = (paces * (sines * np.cos(angle) - cosines * np.sin(angle))).sum(axis=0)
+        a = -(paces**2 * (sines * np.sin(angle) + cosines * np.cos(angle))).sum(axis=0)
+        tau = robot.inverse_dynamics(q, v, a, losses=True)
+        tau = tau + 0.01 * np.abs(tau).max(axis=0) * rng.normal(size=tau.shape)
+        found = rc.identify(robot, {"t": t, "q": q, "tau": tau}, method="base", holdout=0.0)
+        assert not any("stuck out" in note for note in found.notes)
+        errors += [(found.joints["viscous"][x] - 0.3) / found.deviations["viscous"][x] for x in robot.joint_names]
+    assert abs(np.mean(errors)) < 0.6

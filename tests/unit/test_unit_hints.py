@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -98,3 +99,26 @@ def test_targets_of_closed_forms_in_millimetres_are_noticed() -> None:
     target[:3, 3] *= 1000.0
     with pytest.warns(rc.ConventionWarning, match=r"where link 'link6' is wanted is \d+.* m away.*millimetres\?"):
         rc.analytic_inverse_kinematics(arm, "link6", target)
+
+
+FOLLOWERS = {
+    "Impedance": lambda arm, target: rc.control.Impedance(arm, "flange", target, 10.0, 2.0),
+    "OperationalSpace": lambda arm, target: rc.control.OperationalSpace(arm, "flange", target, stiffness=10.0),
+    "function": lambda arm, target: rc.control.OperationalSpace(arm, "flange", lambda t: target, stiffness=10.0),
+    "PoseRegulator": lambda arm, target: rc.control.PoseRegulator(arm, "flange", target),
+    "tool_path": lambda arm, target: rc.tool_path(arm, "flange", arm.random_state(3)[0], [target]),
+}
+
+
+@pytest.mark.interpreted(reason="what is said, not what is computed")
+@pytest.mark.parametrize("name", FOLLOWERS)
+def test_targets_of_controllers_and_paths_in_millimetres_are_noticed(name) -> None:
+    arm = rc.robots.panda_like()
+    target = arm.pose(arm.random_state(3)[0], "flange")
+    target[2, 3] += 0.01
+    quiet(lambda: FOLLOWERS[name](arm, target))
+    target[:3, 3] *= 1000.0
+    with pytest.warns(rc.ConventionWarning, match=r"link 'flange'.* is \d+.* m away.*millimetres\?") as caught:
+        with suppress(rc.PathError):
+            FOLLOWERS[name](arm, target)
+    assert caught[0].filename == __file__

@@ -156,7 +156,10 @@ def contraction(t: Mat3 | np.ndarray, first: int = -2, second: int = -1) -> Any:
     """
     if isinstance(t, Mat3):
         return t.trace()
-    return np.trace(np.asarray(t), axis1=first, axis2=second)
+    array = np.asarray(t)
+    if array.ndim < 2:
+        raise ShapeError(f"t has shape {array.shape}, expected at least two axes, which are contracted")
+    return np.trace(array, axis1=first, axis2=second)
 
 
 @_takes_arrays

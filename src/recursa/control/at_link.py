@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from recursa.control.inputs import desired, numbers, pose
+from recursa.control.inputs import desired, hint_at_metres, numbers, pose
 from recursa.control.pose_line import PoseLine
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.robot import Robot
@@ -122,13 +122,11 @@ def target_of(robot: Robot, link: str, target: Any) -> Target:
             return robot.pose(q, link), _times(jacobian, v), _times(jacobian, a) + _times(rate, v)
 
         return along
-    if isinstance(target, PoseLine):
-        return target
-    if not callable(target):
-        return partial(_standing, pose("target", target))
-    called = partial(_called, target)
-    called(0.0)  # a mistake is found now
-    return called
+    follow: Target = target
+    if not isinstance(target, PoseLine):
+        follow = partial(_called, target) if callable(target) else partial(_standing, pose("target", target))
+    hint_at_metres(robot, link, follow(0.0)[0])  # other mistakes are found here, too
+    return follow
 
 
 def sampled(found: tuple[Array, Array, Array]) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from recursa.errors import ShapeError, StateError
 from recursa.evaluation.hints import warn_of_conventions
+from recursa.evaluation.unit_hints import warn_of_millimetres
 from recursa.model.model import WORLD
 from recursa.robot import Robot
 from recursa.simulation.equations import freedom_name
@@ -142,6 +143,11 @@ def pose(name: str, value: Any) -> Array:
             "its last row is not 0 0 0 1"
         )
     return array
+
+
+def hint_at_metres(robot: Robot, link: str, target: Array) -> None:
+    """Ask who seems to mean millimetres: the target (4, 4) of a link is far outside all that the robot reaches."""
+    warn_of_millimetres(robot.model, float(np.linalg.norm(target[:3, 3])), f"the target of link '{link}'")
 
 
 def movable_link(robot: Robot, name: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, OnArrays, X
-from recursa.control.inputs import movable_link, per_freedom, pose, weight
+from recursa.control.inputs import hint_at_metres, movable_link, per_freedom, pose, weight
 from recursa.control.law import TREES_ONLY, Law
 from recursa.control.rate_damping import slowed
 from recursa.diagonal.quantities import JOINT_MOMENTS, TOTAL_RATES
@@ -92,6 +92,7 @@ class PoseRegulator(Law):
         self._independent()
         self.link = movable_link(robot, link)
         self.target = pose("target", target)
+        hint_at_metres(robot, link, self.target)
         self.damping = per_freedom(robot, "damping", damping, positive=True)
         self.stiffness = weight("stiffness", stiffness, 12, definite=True)
         self.gravity = bool(gravity)

@@ -30,6 +30,7 @@ _FLOOR = 3.0  # times the noise: where the spectrum has fallen to that there is 
 _HIGHEST, _PERIODS = 0.8, 10.0  # of half the rate, and periods in a log: between these a cutoff lies that is chosen
 _FASTEST = 40.0  # Hz: a cutoff that is chosen is no higher; rigid robots hardly move faster
 _NEIGHBOURS, _SIGMAS, _LEAST = 5, 6.0, 0.05  # samples of a median; what sticks out of it
+_STEEP = 2.0  # times what the middle ones of its neighbours differ by: the peak of a fast motion sticks out by less
 _BAND = 0.8  # of half the rate of the few samples: what the decimation filter lets through
 _REACH = 4  # the filter of a sample reaches over so many steps of the few samples to both sides
 _ENDS = 1.0  # periods of the cutoff that are left out at both ends, where filters know one side only
@@ -120,7 +121,9 @@ def _evenly(robot: Robot, log: Log) -> tuple[Array, dict[str, Array], float, boo
 def without_spikes(x: Array) -> tuple[Array, int]:
     """Columns (n, k) with samples that stick out of their neighbours replaced by the median of these, and how many.
 
-    Six standard deviations count, by the median of all (Hampel 1974), and at least a twentieth of the column's size.
+    Six standard deviations of the noise count (Hampel 1974), and at least a twentieth of the column's size. Noise is
+    what second differences show, since on slopes the median of neighbours is mostly the sample itself. The peaks of
+    fast motions stick out of their neighbours, too, but there these differ as much.
 
     >>> t = np.arange(100) / 50.0
     >>> wave = np.sin(t)
@@ -133,8 +136,14 @@ def without_spikes(x: Array) -> tuple[Array, int]:
 
     middles = median_filter(x, size=(_NEIGHBOURS, 1), mode="nearest")
     off = np.abs(x - middles)
-    usual = np.maximum(_SIGMAS * 1.4826 * np.median(off, axis=0), _LEAST * x.std(axis=0))
+    noise = 1.4826 * np.median(np.abs(np.diff(x, 2, axis=0)), axis=0) / np.sqrt(6.0)
+    usual = np.maximum(_SIGMAS * noise, _LEAST * x.std(axis=0))
     out = off > np.maximum(usual, 1e-300)
+    rows, columns = np.nonzero(out)
+    around = np.array([k for k in range(-(_NEIGHBOURS // 2), _NEIGHBOURS // 2 + 1) if k])
+    others = np.sort(x[np.clip(rows[:, None] + around, 0, len(x) - 1), columns[:, None]], axis=1)
+    half = len(around) // 2
+    out[rows, columns] = off[rows, columns] > _STEEP * (others[:, half] - others[:, half - 1])
     return np.where(out, middles, x), int(out.sum())
 
 

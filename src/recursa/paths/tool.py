@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import PathError, ShapeError, SingularConfigurationError, StateError
+from recursa.evaluation.unit_hints import warn_of_millimetres
 from recursa.paths.path import Path
 from recursa.reach.inverse_kinematics import inverse_kinematics
 from recursa.spatial.rotation import Rotation
@@ -76,7 +77,10 @@ def tool_path(
     allowed = inputs.number("tolerance", tolerance)
     if distance < 0.0 or allowed <= 0.0:
         raise StateError(f"blend = {distance:g}, tolerance = {allowed:g}: distances, the second above 0")
-    way = _Way(robot.pose(start, link), list(poses), distance)
+    here = robot.pose(start, link)
+    way = _Way(here, list(poses), distance)
+    farthest = max(float(np.linalg.norm(one.at(one.length)[0] - here[:3, 3])) for one in way.segments)
+    warn_of_millimetres(robot.model, farthest, f"where link '{link}' is to go")
     follower = _Follower(robot, link, way)
     places: list[Array] = []
     points: list[Array] = []
