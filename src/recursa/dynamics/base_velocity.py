@@ -132,7 +132,7 @@ def at_rest(v: Numbers) -> tuple[Scalar, ...]:
 
 _BUFFERS = (
     Buffer("base", IDENTITY_TRANSFORM),
-    Buffer("drift", Motion.zero()),
+    Buffer("base_drift", Motion.zero()),
     *(Buffer(name, ()) for name in ("v'", "a'", "tau'")),
 )
 _EVERYWHERE = {
@@ -143,8 +143,8 @@ _EVERYWHERE = {
 }
 _AT_BASE = {
     "v": Step(own_speeds, ("base", "v"), ("v'",), "v = T u"),
-    "a": Step(own_accelerations, ("base", "a", "drift"), ("a'",), "a = T du/dt + dT/dt u"),
-    "still": Step(drifting, ("drift",), ("a'",), "a = dT/dt u"),
+    "a": Step(own_accelerations, ("base", "a", "base_drift"), ("a'",), "a = T du/dt + dT/dt u"),
+    "still": Step(drifting, ("base_drift",), ("a'",), "a = dT/dt u"),
     "tau": Step(own_forces, ("base", "tau"), ("tau'",), "tau = T*^-1 tau_u"),
 }
 
@@ -157,7 +157,7 @@ def _base_axes_plan(form: str, made: tuple[str, ...]) -> Plan:
     """
     first = [Step(_POSE[form], ("joint", "q"), ("base",), f"axes of base_velocity={form!r}")]
     if "v" in made:
-        first += [_AT_BASE["v"], Step(_DRIFT[form], ("v'",), ("drift",), "dT/dt u")]
+        first += [_AT_BASE["v"], Step(_DRIFT[form], ("v'",), ("base_drift",), "dT/dt u")]
     at_base = base_to_tip(*first, *(_AT_BASE[name] for name in made if name != "v"), only=_BASE)
     everywhere = (base_to_tip(*(_EVERYWHERE[name] for name in made)),) if made else ()
     return Plan("base axes", _BUFFERS, (*everywhere, at_base))
@@ -173,7 +173,7 @@ def _in_axes(plan: Plan, form: str, made: tuple[str, ...], *outside: Step) -> Pl
 # ---- recipes ---------------------------------------------------------------------------------------------------------
 
 _FORCES = Step(forces_outside, ("base", "T"), ("T",), "tau_u = T* tau")
-_ACCELERATIONS = Step(accelerations_outside, ("base", "qdd", "drift"), ("qdd",), "du/dt = T^-1 (a - dT/dt u)")
+_ACCELERATIONS = Step(accelerations_outside, ("base", "qdd", "base_drift"), ("qdd",), "du/dt = T^-1 (a - dT/dt u)")
 
 
 def in_forces(recipe: Recipe, form: str, *, accelerating: bool) -> Recipe:
