@@ -162,6 +162,14 @@ def _summed(weights: Array, values: Array) -> Array:
     return np.einsum("kn,knj->nj", weights, values)
 
 
+def profile_of_squares(places: Array, x: Array) -> Profile:
+    """From ``x = (ds/dt)^2`` at the places, linear in s between: u is constant on every piece."""
+    h, speed = np.diff(places), np.sqrt(x)
+    u = np.diff(x) / (2.0 * h)
+    times = np.concatenate([[0.0], np.cumsum(2.0 * h / (speed[:-1] + speed[1:]))])
+    return Profile(places, times, speed[:-1], u, np.zeros_like(u))
+
+
 def switched(along: Along, limits: Limits, passed: Passed) -> Motion:
     """The motion along one path, with two pieces in intervals in which it switches."""
     sets, x, u = passed.sets, passed.x, passed.u
@@ -170,7 +178,7 @@ def switched(along: Along, limits: Limits, passed: Passed) -> Motion:
     kinks = before - after > KINK * np.abs(u).max()
     which = np.flatnonzero(kinks & (x[1:] >= high[1:] - EDGE * (x[:-1] + x[1:])))
     if not len(which):
-        return Motion(Profile.of_squares(grid, x), np.arange(len(u)))
+        return Motion(profile_of_squares(grid, x), np.arange(len(u)))
     A, B, C, d, _ = rows_of(along, limits, sets, which)
     start, end, top = x[which], x[which + 1], high[which]
     others = len(A[0]) - NODES * len(limits.chosen[2])
@@ -186,7 +194,7 @@ def switched(along: Along, limits: Limits, passed: Passed) -> Motion:
     which, part, peak = which[inside], part[inside], (start + d * part * first)[inside]
     extra = grid[which] + part * np.diff(grid)[which]
     pieces = np.insert(np.arange(len(u)), which + 1, which)
-    return Motion(Profile.of_squares(np.insert(grid, which + 1, extra), np.insert(x, which + 1, peak)), pieces)
+    return Motion(profile_of_squares(np.insert(grid, which + 1, extra), np.insert(x, which + 1, peak)), pieces)
 
 
 def _most(A: Array, B: Array, C: Array, d: Array, x: Array, count: int) -> Array:

@@ -90,7 +90,9 @@ class PlainSearch:
         for number in range(attempts):
             place = number - from_home
             start = home[left] if place < 0 else self.starts[order[left, place]]
-            start = self.ranges.clipped(np.where(moving_q != 0.0, start, home[left]))
+            start = np.where(moving_q != 0.0, start, home[left])
+            one, bounds = self.ranges.single_q, (x[self.ranges.single_v] for x in (self.ranges.low, self.ranges.high))
+            start[:, one] = np.clip(start[:, one], *bounds)
             ended = self._attempt(start, wanted[left], posture[left], settings, nearing=False)
             better = ended.won | _less(ended.misses, best.misses[left])
             best.put(left, ended, better)

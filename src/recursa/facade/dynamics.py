@@ -434,7 +434,3 @@ class DynamicsMethods(Facade):
         """Accelerations and torques, (..., 2, nv)."""
         arrays = {"q": q, "v": v, "a": a, "tau": tau, "wrenches": wrenches}
         return self._answer(HYBRID_DYNAMICS, arrays, {"prescribed": prescribed, "losses": losses}, out, threads)
-
-    def _solved_columns(self, mass: Array, columns: Array) -> Array:
-        """``inv(M) X``."""
-        return self._evaluator.solve(mass, columns)

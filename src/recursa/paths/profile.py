@@ -29,14 +29,6 @@ class Profile:
     bend: Array
 
     @classmethod
-    def of_squares(cls, places: Array, x: Array) -> Profile:
-        """From ``x = (ds/dt)^2`` at the places, linear in s between: u is constant on every piece."""
-        h, speed = np.diff(places), np.sqrt(x)
-        u = np.diff(x) / (2.0 * h)
-        times = np.concatenate([[0.0], np.cumsum(2.0 * h / (speed[:-1] + speed[1:]))])
-        return cls(places, times, speed[:-1], u, np.zeros_like(u))
-
-    @classmethod
     def of_parabolas(cls, places: Array, x: Array, slope: Array, bend: Array) -> Profile:
         """From ``x = x0 + 2 u (s - s0) + bend (s - s0)^2`` on every piece, ``slope = 2 u``."""
         h, u = np.diff(places), 0.5 * slope

@@ -20,6 +20,7 @@ from recursa.reach.given import poses as checked_poses
 from recursa.reach.quadratic_program import solve, solve_with_rows, solver
 from recursa.reach.speed_limits import Bounds, SpeedLimits
 from recursa.sweeps.batching import Array, as_array
+from recursa.trajectories.bounds import Bound, bound
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -121,8 +122,8 @@ class DifferentialIK:
         robot: Robot,
         dt: float,
         *,
-        acceleration: float | ArrayLike | Mapping[str, float] | None = None,
-        velocity: float | ArrayLike | Mapping[str, float] | None = None,
+        acceleration: Bound | None = None,
+        velocity: Bound | None = None,
         gain: float = 10.0,
         weights: Mapping[str, float | Sequence[float]] | None = None,
         damping: float = 0.05,
@@ -143,8 +144,9 @@ class DifferentialIK:
                 f"gain {gain:g} /s is too large for a time step of {dt:g} s: errors would grow; at most 1 / dt"
             )
         self._weights = {name: self._weight(name, value) for name, value in (weights or {}).items()}
-        speeds = robot.velocity_limits if velocity is None else self._per_freedom("velocity", velocity)
-        rates = np.full(robot.nv, np.inf) if acceleration is None else self._per_freedom("acceleration", acceleration)
+        none = np.full(robot.nv, np.inf)
+        speeds = robot.velocity_limits if velocity is None else bound("velocity", velocity, robot, none)
+        rates = bound("acceleration", acceleration, robot, none)
         self._limits = SpeedLimits(robot.model, speeds, rates, self.dt, self._may_move(joints))
 
     def step(
@@ -269,22 +271,6 @@ class DifferentialIK:
                 f"weights['{link}'] must be a number, a pair (angular, linear) or six, none negative, not {value!r}"
             )
         return np.broadcast_to(numbers, (6,)).copy()
-
-    def _per_freedom(self, name: str, value: Any) -> Array:
-        model = self.robot.model
-        if isinstance(value, Mapping):
-            numbers = np.full(model.nv, np.inf)
-            for joint_name, limit in value.items():
-                joint = model.joints[model.joint_index(joint_name)]
-                numbers[joint.v_start : joint.v_start + joint.kind.nv] = limit
-        else:
-            numbers = np.asarray(value, float)
-            if numbers.shape not in ((), (model.nv,)):
-                raise ShapeError(f"{name} has shape {numbers.shape}, expected a number or ({model.nv},)")
-            numbers = np.broadcast_to(numbers, (model.nv,)).copy()
-        if np.isnan(numbers).any() or (numbers <= 0.0).any():
-            raise StateError(f"{name} must be positive, not {value!r}")
-        return numbers
 
     def _may_move(self, joints: Sequence[str] | None) -> Array:
         model = self.robot.model

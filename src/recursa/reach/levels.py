@@ -37,11 +37,10 @@ Wish = Callable[[list[Scalar]], list[Scalar]]  # what a level would do with the 
 
 @dataclass(frozen=True)
 class Equation:
-    """A row of a goal: what is missing, its weight, whether it is an angle, and its part of the Jacobian, weighted."""
+    """A row of a goal: what is missing, its weight, and its part of the Jacobian, weighted."""
 
     error: Scalar
     weight: Scalar
-    angle: bool
     row: list[Scalar]
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recursa.errors import ModelError, StateError
-from recursa.model.model import Joint, Model
+from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 
 AT_A_LIMIT = 1e-9  # rad, m
@@ -35,6 +35,7 @@ class Ranges:
     def of(model: Model, bodies: Iterable[int], chosen: frozenset[int] | None, held: frozenset[int]) -> Ranges:
         """With the joints that carry some bodies, or only chosen ones, without those that are held."""
         low, high = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+        lowest, highest = position_ranges(model)
         moving, moving_q = np.zeros(model.nv), np.zeros(model.nq)
         carrying = {model.joints[k].v_start for k in bodies}
         singles, angles = list[tuple[int, int]](), list[int]()
@@ -44,13 +45,16 @@ class Ranges:
             kind, q, v = joint.kind, joint.q_start, joint.v_start
             if kind.nq == 1:
                 singles.append((q, v))
-            limits = _limits(model, joint)
-            if kind.angle is not None and limits is None:
+            if lowest[v] > highest[v]:
+                raise ModelError(
+                    f"joint '{joint.name}' and the joints that are tied to it cannot all be within their limits: "
+                    f"'{joint.name}' would have to be at least {lowest[v]:.6g} and at most {highest[v]:.6g}"
+                )
+            if kind.angle is not None and not np.isfinite([lowest[v], highest[v]]).any():
                 angles.append(q + kind.angle)
             if v in carrying and number not in held and (chosen is None or number in chosen):
                 moving[v : v + kind.nv] = moving_q[q : q + kind.nq] = 1.0
-                if kind.nq == 1 and limits is not None:
-                    low[v], high[v] = limits
+                low[v], high[v] = lowest[v], highest[v]
         places = np.array(singles, np.int64).reshape(-1, 2).T.copy()
         return Ranges(low, high, moving, moving_q, places[0], places[1], np.array(angles, np.int64))
 
@@ -58,12 +62,6 @@ class Ranges:
     def stacked(self) -> Array:
         """Lowest, highest, moving."""
         return np.stack([self.low, self.high, self.moving])
-
-    def clipped(self, q: Array) -> Array:
-        """Positions (..., nq) within the limits."""
-        single = self.single_v
-        q[..., self.single_q] = np.clip(q[..., self.single_q], self.low[single], self.high[single])
-        return q
 
     def holding(self, q: Array, wanted: Array) -> Array:
         """The freedoms (n, nv) that stand at a limit which a wanted motion (n, nv) would pass."""
@@ -73,23 +71,16 @@ class Ranges:
         return (at_low & (wanted < 0.0)) | (at_high & (wanted > 0.0))
 
 
-def _limits(model: Model, joint: Joint) -> tuple[float, float] | None:
-    """Of a joint, and of those that are tied to it, in its own coordinate."""
-    low, high = -np.inf, np.inf
-    for other in model.joints:
-        if other.limits is None or other.q_start != joint.q_start:
-            continue
-        factor, offset = (1.0, 0.0) if other.tie is None else (other.tie.multiplier, other.tie.offset)
-        if factor == 0.0:
-            continue
-        least, most = sorted((limit - offset) / factor for limit in other.limits)
-        low, high = max(low, least), min(high, most)
-    if low > high:
-        raise ModelError(
-            f"joint '{joint.name}' and the joints that are tied to it cannot all be within their limits: "
-            f"'{joint.name}' would have to be at least {low:.6g} and at most {high:.6g}"
-        )
-    return (low, high) if np.isfinite(low) or np.isfinite(high) else None
+def position_ranges(model: Model) -> tuple[Array, Array]:
+    """Lowest and highest positions (nv,) of freedoms; those of tied joints bind the joints that they follow."""
+    lowest, highest = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+    for joint in model.joints:
+        factor, offset = (1.0, 0.0) if joint.tie is None else (joint.tie.multiplier, joint.tie.offset)
+        if joint.kind.nq == 1 and joint.limits is not None and factor != 0.0:
+            low, high = sorted((limit - offset) / factor for limit in joint.limits)
+            lowest[joint.v_start] = max(lowest[joint.v_start], low)
+            highest[joint.v_start] = min(highest[joint.v_start], high)
+    return lowest, highest
 
 
 def joints_named(model: Model, option: str, names: Sequence[str] | None) -> frozenset[int] | None:

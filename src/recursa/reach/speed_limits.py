@@ -15,19 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from recursa.model.model import Model
+from recursa.reach.ranges import position_ranges
 from recursa.sweeps.batching import Array
-
-
-def position_ranges(model: Model) -> tuple[Array, Array]:
-    """Lowest and highest positions (nv,) of freedoms; those of tied joints bind the joints that they follow."""
-    lowest, highest = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
-    for joint in model.joints:
-        factor, offset = (1.0, 0.0) if joint.tie is None else (joint.tie.multiplier, joint.tie.offset)
-        if joint.kind.nq == 1 and joint.limits is not None and factor != 0.0:
-            low, high = sorted((limit - offset) / factor for limit in joint.limits)
-            lowest[joint.v_start] = max(lowest[joint.v_start], low)
-            highest[joint.v_start] = min(highest[joint.v_start], high)
-    return lowest, highest
 
 
 class Bounds(NamedTuple):

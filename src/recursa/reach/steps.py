@@ -71,7 +71,7 @@ class Goals:
             for row, angle in zip(rows, task.angles, strict=True):
                 weight = weights[0 if angle else 1]
                 entries = [weight * x * share for x, share in zip(read.jacobian(row), moving, strict=True)]
-                own.append(Equation(row.error, weight, angle, entries))
+                own.append(Equation(row.error, weight, entries))
             found.append(own)
         return found
 
@@ -103,7 +103,7 @@ class Goals:
         tasks = self.equations(frames, wanted, moving)
         way = self.way(q, posture, moving, control) if len(posture) else []
         step, settled = all_levels(self._by_level(tasks), self._bounds(q, low, high), way, control[3])
-        return [*self._moved(q, step, low, high), *_errors(tasks), *self._misses(tasks, control), settled]
+        return [*self.after(q, step, _errors(tasks), wanted, low, high, control), settled]
 
     # The same in parts, for what is too large to be spelled out: rows and way, then the step itself, then after.
 
@@ -126,13 +126,7 @@ class Goals:
         self, q: Numbers, step: Numbers, errors: Numbers, wanted: Numbers, low: Numbers, high: Numbers, control: Numbers
     ) -> list[Scalar]:
         """Coordinates after a step; the errors before it; what is missed by level."""
-        tasks, at, number = list[list[Equation]](), 0, 0
-        for task in self.tasks:
-            weights = wanted[at + task.size - 2 : at + task.size]
-            own = zip(errors[number:], task.angles, strict=False)
-            tasks.append([Equation(error, weights[0 if angle else 1], angle, []) for error, angle in own])
-            at, number = at + task.size, number + len(task.angles)
-        return [*self._moved(q, step, low, high), *errors, *self._misses(tasks, control)]
+        return [*self._moved(q, step, low, high), *errors, *self._misses(errors, wanted, control)]
 
     def _by_level(self, tasks: list[list[Equation]]) -> list[list[Equation]]:
         levels: list[list[Equation]] = [[] for _ in range(self.levels)]
@@ -167,23 +161,21 @@ class Goals:
                 after[at] = [clipped(after[joint.q_start], low[v], high[v])]
         return after
 
-    def _misses(self, tasks: list[list[Equation]], control: Numbers) -> list[Scalar]:
+    def _misses(self, errors: Numbers, wanted: Numbers, control: Numbers) -> list[Scalar]:
         """Per level 0 where all goals are met, else the square of their weighted errors."""
-        return [self._miss(level, tasks, control) for level in range(self.levels)]
-
-    def _miss(self, level: int, tasks: list[list[Equation]], control: Numbers) -> Scalar:
-        """0 where all goals of a level are met, else the square of their weighted errors."""
-        total: Scalar = 0.0
-        far: Scalar = 0.0
-        for task, equations in zip(self.tasks, tasks, strict=True):
-            if task.level != level:
-                continue
-            total = total + square([one.weighted for one in equations])
-            for angle, tolerance in ((True, control[0]), (False, control[1])):
-                own = [one.error for one in equations if one.angle is angle]
-                if own:
-                    far = where(square(own) < tolerance * tolerance, far, 1.0)
-        return where(far > 0.5, total, 0.0)
+        totals: list[Scalar] = [0.0] * self.levels
+        far: list[Scalar] = [0.0] * self.levels
+        at, number = 0, 0
+        for task in self.tasks:
+            at, level, weights = at + task.size, task.level, wanted[at + task.size - 2 : at + task.size]
+            own = list(zip(task.angles, errors[number : number + len(task.angles)], strict=True))
+            number += len(own)
+            totals[level] = totals[level] + square([error * weights[0 if angle else 1] for angle, error in own])
+            for kind, tolerance in ((True, control[0]), (False, control[1])):
+                some = [error for angle, error in own if angle is kind]
+                if some:
+                    far[level] = where(square(some) < tolerance * tolerance, far[level], 1.0)
+        return [where(one > 0.5, total, 0.0) for one, total in zip(far, totals, strict=True)]
 
 
 def _errors(tasks: list[list[Equation]]) -> list[Scalar]:

@@ -18,7 +18,7 @@ from recursa.model.model import Joint, Model
 from recursa.plotting.workspace import draw_workspace
 from recursa.quantities import refusals
 from recursa.reach.given import require_finite
-from recursa.reach.speed_limits import position_ranges
+from recursa.reach.ranges import position_ranges
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:

@@ -155,9 +155,8 @@ _INVERSE = renamed(articulated.MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu", "resp
 _LINK_DRIFT = Step(kinematics.link_motion, ("drift@body", "offset"), ("DL",), "drift(link) = phi* drift(body)")
 
 
-def _places(touches: tuple[Plain, ...]) -> Plan:
+def _places(links: tuple[int, ...]) -> Plan:
     """Poses, speeds and drifts of the links that touch, and columns of all joints."""
-    links = tuple(sorted({one[0] for one in touches}))
     at_links = (each_link(LINK_POSE, LINK_VELOCITY, _LINK_DRIFT, only=links),) if links else ()
     sweeps = (base_to_tip(RELATIVE, VELOCITY, plans.DRIFT, PLACED, _COLUMNS), *at_links)
     own = (Buffer("S", ()), *(Buffer(name, Motion.zero()) for name in ("drift", "DL")))
@@ -200,18 +199,6 @@ def _columns(model: Model, body: int, point: Vec3, values: Values) -> dict[int, 
     return found
 
 
-def _touched_places(of: Subject, given: Names, *, touches: tuple[Plain, ...]) -> Recipe:
-    model = of.model
-    plan = fuse(configuration.COORDINATE_RATES_PLAN, _places(touches), name="touched_places")
-    shape = model.nq + len(touches) * (4 + 3 * model.nv)
-    return Recipe(plan, partial(_gathered_places, model, touches), (shape,))
-
-
-def _gathered_places(model: Model, touches: tuple[Plain, ...], values: Values) -> Iterator[Scalar]:
-    yield from configuration.rate_entries(values)
-    yield from _entries(model, touches, values)
-
-
 def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = (), inverse: bool = True) -> Recipe:
     model = of.model
     if of.tied:
@@ -219,7 +206,8 @@ def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = (), inv
     options = {"wrenches": "wrenches" in given, "springs": model.has_springs}
     held = constrained(of)
     forward = plans.forward_plan(model, model.unit_length, **options) if held else articulated.forward_plan(**options)
-    parts = [forward, configuration.COORDINATE_RATES_PLAN, _places(touches), *((_INVERSE,) if inverse else ())]
+    places = _places(tuple(sorted({one[0] for one in touches})))
+    parts = [forward, configuration.COORDINATE_RATES_PLAN, places, *((_INVERSE,) if inverse else ())]
     shape = model.nq + model.nv * (1 + model.nv * inverse) + len(touches) * (4 + 3 * model.nv)
     return Recipe(fuse(*parts, name="touching"), partial(_gathered, model, touches, inverse), (shape,))
 
@@ -229,6 +217,19 @@ def _gathered(model: Model, touches: tuple[Plain, ...], inverse: bool, values: V
     yield from gathering.joint_vector(model, values.lists.get("qdd", []))
     if inverse:
         yield from gathering.joint_matrix(model, values.lists.get("rows", []), symmetric=True)
+    yield from _entries(model, touches, values)
+
+
+def _touched_places(of: Subject, given: Names, *, touches: tuple[Plain, ...]) -> Recipe:
+    model = of.model
+    places = _places(tuple(sorted({one[0] for one in touches})))
+    plan = fuse(configuration.COORDINATE_RATES_PLAN, places, name="touched_places")
+    shape = model.nq + len(touches) * (4 + 3 * model.nv)
+    return Recipe(plan, partial(_gathered_places, model, touches), (shape,))
+
+
+def _gathered_places(model: Model, touches: tuple[Plain, ...], values: Values) -> Iterator[Scalar]:
+    yield from configuration.rate_entries(values)
     yield from _entries(model, touches, values)
 
 
