@@ -271,6 +271,20 @@ def in_many_digits(jacobian, mass) -> np.ndarray:
         return np.array(((j * m**-1 * j.T) ** -1).tolist(), float)
 
 
+@pytest.mark.parametrize("angle", [1e-2, 1e-3, 1e-4])
+def test_inertia_under_constraints_loses_only_as_many_digits_as_the_jacobian(angle):
+    """As below, of a nearly stretched arm whose first two joints turn alike."""
+    arm = rc.robots.planar(4).with_constraints(rc.JointRelation({"joint1": 1.0, "joint2": -1.0}, name="belt"))
+    q = np.full(4, angle)
+    rows = (2, 3, 4)
+    free = np.array([[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    jacobian = arm.jacobian(q, "tip", frame="body")[list(rows)] @ free
+    exact = in_many_digits(jacobian, free.T @ arm.mass_matrix(q) @ free)
+    found = arm.delassus_inverse(q, ["tip"], coordinates=rows)
+    assert found.rank == 3
+    close(found / np.abs(exact).max(), exact / np.abs(exact).max(), 1e-15 / angle)
+
+
 @pytest.mark.parametrize("form", ["straight", "loop"])
 @pytest.mark.parametrize("angle", [1e-2, 1e-4, 1e-5])
 def test_inertia_near_a_singular_state_loses_only_as_many_digits_as_the_jacobian(angle, form):

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from recursa.spatial.scalars import Scalar, reciprocal, sqrt, where
+from recursa.spatial.small_systems import dot as dot
 from recursa.spatial.small_systems import (
     exchanged,
     is_zero,
@@ -197,11 +198,6 @@ def by_projection(mass: Matrix, moments: Row, of: Orthonormal, gamma: Row) -> li
     system = [[both[i][j] + held[i][j] for j in range(size)] for i in range(size)]
     free = solve_positive(system, left_free(of, rest))
     return [a + x for a, x in zip(demand, free, strict=True)]
-
-
-def dot(x: Row, y: Row) -> Scalar:
-    """Their product."""
-    return sum((a * b for a, b in zip(x, y, strict=True)), start=0.0)
 
 
 def times(matrix: Matrix, x: Row) -> list[Scalar]:

@@ -25,6 +25,7 @@ from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Given, Step
+from recursa.walks.root_axes import along
 
 Hinge = tuple[Motion, ...]  # p_i: a twist per freedom
 
@@ -68,14 +69,6 @@ def shift(step: Transform | ScrewChain, link: Centred, parent: Centred) -> Shift
 def hinge(joint: Joint, link: Centred) -> Hinge:
     """p_i: ``(e, e x d)`` of a joint that turns (13), ``(0, e)`` of one that slides (15), and so on."""
     return tuple(Motion(w, v + w.cross(link.r)) for w, v in joint.columns())
-
-
-def along(p: Hinge, rates: Sequence[Scalar]) -> Motion:
-    """``p qd``."""
-    total = Motion.zero()
-    for column, rate in zip(p, rates, strict=True):
-        total = total + column * rate
-    return total
 
 
 def carried(w: Vec3, p: Motion) -> Motion:

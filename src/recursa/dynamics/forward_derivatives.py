@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, reduce
+from operator import add
 
 from recursa.dynamics.articulated import (
     ACCELERATIONS,
@@ -142,15 +143,8 @@ def forward_derivative_entries(model: Model, values: Values) -> Iterator[Scalar]
     for by in (by_q, by_v):
         for row in range(nv):
             for column in range(nv):
-                yield -_sum(inverse[row * nv + k] * by[k * nv + column] for k in range(nv))
+                yield -reduce(add, (inverse[row * nv + k] * by[k * nv + column] for k in range(nv)))
     yield from inverse
-
-
-def _sum(terms: Iterator[Scalar]) -> Scalar:
-    total = next(terms)
-    for term in terms:
-        total = total + term
-    return total
 
 
 # ---- state space: d/dt dq = dv - ad_v dq, since the coordinates of joints with several freedoms move along -----------

@@ -22,7 +22,6 @@ from recursa.dynamics import articulated, four_algorithms, geared, inverse, kine
 from recursa.dynamics.base_velocity import changes, in_accelerations, in_forces
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
-from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.errors import NoSweepError, known_method
 from recursa.free.base_invariant import base_invariant_plan, branches
@@ -163,7 +162,8 @@ def _forward_dynamics(
         )
     plan = FORWARD[chosen](wrenches="wrenches" in given, **({"links": True} if links else {}), **inside)
     if links:
-        return Recipe(plan, partial(_joints_and_links, model), (model.nv + 6 * len(model.links),), MayMove.INERTIAS)
+        both = partial(constraints.joints_and_links, model)
+        return Recipe(plan, both, (model.nv + 6 * len(model.links),), MayMove.INERTIAS)
     gather, shape = vector_of(model, "qdd"), (model.nv,)
     if chosen == "denoc":
         check = partial(require_masses, model) if "parameters" in given else None
@@ -195,10 +195,6 @@ def _in_one(made: Recipe | Composed, base_velocity: str) -> Recipe:
             'joints: mimic="free", and rotors about the axes of their joints'
         )
     return made
-
-
-def _joints_and_links(model: Model, values: Values) -> Any:
-    return chain(joint_vector(model, values.lists.get("qdd", [])), motion_entries(values.lists.get("AL", [])))
 
 
 def _losses_first(

@@ -132,13 +132,18 @@ def _from_mass_matrix(links: list[tuple[str, list[int]]], frame: str, others: An
     others.require_hinges(q=q)
     jacobians = [others(JACOBIAN, {"link": link, "frame": frame}, q=q)[..., rows, :] for link, rows in links]
     columns = np.swapaxes(np.concatenate(jacobians, axis=-2), -1, -2)
-    mass = others(MASS_MATRIX, {"method": "composite"}, q=q)
-    sound = np.isfinite(mass).all(axis=(-2, -1))[..., None, None]
     try:
-        lower = np.linalg.cholesky(np.where(sound, mass, np.eye(mass.shape[-1], dtype=mass.dtype)))
+        lower = lower_root(others(MASS_MATRIX, {"method": "composite"}, q=q))
     except np.linalg.LinAlgError:
         raise SingularHingeError("the mass matrix is singular. robot.doctor() names the joint") from None
-    return np.swapaxes(np.where(sound, np.linalg.solve(lower, columns), np.nan).astype(mass.dtype), -1, -2)
+    return np.swapaxes(np.linalg.solve(lower, columns).astype(lower.dtype, copy=False), -1, -2)
+
+
+def lower_root(mass: Array) -> Array:
+    """L with ``mass = L L*``, nan where a matrix of a batch is not finite; a LinAlgError where one is singular."""
+    sound = np.isfinite(mass).all(axis=(-2, -1))[..., None, None]
+    lower = np.linalg.cholesky(np.where(sound, mass, np.eye(mass.shape[-1], dtype=mass.dtype)))
+    return np.where(sound, lower, np.nan).astype(mass.dtype, copy=False)
 
 
 COMPLIANCE_FACTOR = Quantity(

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.constraints.quantities import constrained
-from recursa.dynamics.kinematics import Frame, frame_function
+from recursa.dynamics.kinematics import JACOBIAN, Frame, frame_function
 from recursa.evaluation.answering import Asked, answers
 from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import Call, Evaluator, into
 from recursa.evaluation.facade import Facade
 from recursa.evaluation.resolved import Question
+from recursa.methods.constrained import CONSTRAINED_COMPLIANCE
+from recursa.methods.matrices import MASS_MATRIX
 from recursa.model.model import Model
-from recursa.operational.compliance_factor import COMPLIANCE_FACTOR
+from recursa.operational.compliance_factor import COMPLIANCE_FACTOR, lower_root
 from recursa.operational.pseudo_inverse import RankedArray, pseudo_inverse, rank_limit
 from recursa.operational.quantities import (
     DELASSUS,
@@ -188,8 +190,8 @@ class OperationalMethods(Facade):
           length, that are more than ``tolerance`` times the largest: turning and moving have no common unit, and an arm
           drawn in millimetres has no other rank. The default is 1e-12: a wrist is singular when its axes are in line to
           a few 1e-6 rad. In single precision it is 1e-6, or 1e-3 rad. Λ is computed from a factor of Υ, its square root
-          as it were, so that on a robot without constraints it is accurate to about 1e-16, in single precision 1e-7,
-          over the square root of the ratio of the eigenvalues: at the limit ten digits are left, or four.
+          as it were, so that it is accurate to about 1e-16, in single precision 1e-7, over the square root of the
+          ratio of the eigenvalues: at the limit ten digits are left, or four.
 
         ``frame``: "body", "mixed" or "world", as for :meth:`jacobian`. Into an ``out`` that is a plain array the rank
         cannot be written; hand in a former result to keep it.
@@ -295,17 +297,32 @@ def compliance_factor(
 ) -> tuple[Array, Array | None]:
     """A factor B of the compliance ``B B*`` of rows of links, and how much they would yield without constraints.
 
-    The latter is None for a robot without any, whose factor comes from the articulated recursion. With constraints the
-    factor is made from the compliance itself, always in double precision: the root of its rounding in single precision
-    would pass for a direction of motion.
+    The latter is None for a robot without any, whose factor comes from the articulated recursion. With constraints
+    ``K mass K = K``, so that it is ``B = J K L`` with ``mass = L L*``, always in double precision: rounding in single
+    precision would pass for a direction of motion.
     """
-    options = factor_options(links, rows, frame)
-    if not constrained(evaluator.model):
+    options, model = factor_options(links, rows, frame), evaluator.model
+    if not constrained(model):
         return evaluator.evaluate(COMPLIANCE_FACTOR, {"q": q}, options, threads=threads), None
-    state = as_array(evaluator.model, "q", q, coordinates=True)
+    state = as_array(model, "q", q, coordinates=True)
     exact = state.astype(np.float64)
-    values, vectors = np.linalg.eigh(evaluator.evaluate(DELASSUS, {"q": exact}, options, threads=threads))
-    factor = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+
+    def asked(quantity: Quantity, **named: Any) -> Array:
+        result: Array = evaluator.evaluate(quantity, {"q": exact}, named, threads=threads)
+        return result
+
+    try:
+        lower = lower_root(asked(MASS_MATRIX))
+    except np.linalg.LinAlgError:  # links without mass, which the constraints move
+        values, vectors = np.linalg.eigh(asked(DELASSUS, **options))
+        factor = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+    else:
+        compliance = asked(CONSTRAINED_COMPLIANCE)
+        jacobian = compliance[..., :0, :]
+        for link in links:
+            own = asked(JACOBIAN, link=model.links[link].name, frame=frame)
+            jacobian = np.concatenate([jacobian, own[..., list(rows[link]), :]], axis=-2)
+        factor = jacobian @ compliance @ lower
     return factor.astype(state.dtype, copy=False), free_compliance(evaluator, exact, links, rows, frame)
 
 

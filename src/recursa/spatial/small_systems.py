@@ -103,17 +103,17 @@ def solve_general(rows: Rows, right: Sequence[Scalar], alike: int = 1) -> list[S
     """
     size = len(rows)
     columns = [list(column) for column in zip(*rows, strict=True)]
-    squares = [_dot(column, column) for column in columns]
+    squares = [dot(column, column) for column in columns]
     columns.append(list(right))
     unit: list[list[Scalar]] = [[0.0] * size for _ in range(size)]  # R, its rows divided by their first entries
     x, usual = list[Scalar](), _felt(squares, alike)
     for k in range(size):
         taken = sum((y * y * squares[i] for i, y in enumerate(_combination(unit, k))), start=usual[k])
-        length = unless_rounding(sqrt(_dot(columns[k], columns[k])), sqrt(taken))
+        length = unless_rounding(sqrt(dot(columns[k], columns[k])), sqrt(taken))
         inverse = reciprocal(length)
         direction = [entry * inverse for entry in columns[k]]
         for j in range(k + 1, size + 1):
-            along = _dot(direction, columns[j])
+            along = dot(direction, columns[j])
             columns[j] = [entry - along * part for entry, part in zip(columns[j], direction, strict=True)]
             if j < size:
                 unit[k][j] = along * inverse
@@ -327,10 +327,10 @@ def shortest(x: Sequence[Scalar], null: Sequence[Sequence[Scalar]]) -> list[Scal
     [1.6, 0.8]
     """
     vectors = [vector for vector in null if not all(is_zero(y) for y in vector)]
-    products = [[_dot(one, other) for other in vectors] for one in vectors]
+    products = [[dot(one, other) for other in vectors] for one in vectors]
     for k, row in enumerate(products):
         row[k] = where(real_part(row[k]) > 0.0, row[k], 1.0)
-    parts = solve_positive(products, [_dot(vector, x) for vector in vectors])
+    parts = solve_positive(products, [dot(vector, x) for vector in vectors])
     result = list(x)
     for vector, part in zip(vectors, parts, strict=True):
         result = [entry - part * y for entry, y in zip(result, vector, strict=True)]
@@ -378,5 +378,6 @@ def real_part(x: Scalar) -> Scalar:
     return x.real if isinstance(x, complex | np.ndarray) else x
 
 
-def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
+def dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
+    """Their product."""
     return sum((a * b for a, b in zip(x, y, strict=True)), start=0.0)

@@ -12,6 +12,8 @@ so that two joints of one freedom cost nineteen multiplications inward, and six 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import add
 from typing import NamedTuple
 
 from recursa.dynamics.articulated import Elimination, eliminated, filtered, smoothed
@@ -73,19 +75,12 @@ def past(at: FreeHinge, coming: Forces) -> tuple[Block, Forces, Forces]:
             rest = rest - gain * value
         entries.append(
             tuple(
-                motion.dot(rest) - _sum(d * value for d, value in zip(row, along, strict=True))
+                motion.dot(rest) - reduce(add, (d * value for d, value in zip(row, along, strict=True)))
                 for row, motion in zip(at.inverse_d, at.yields, strict=True)
             )
         )
         left.append(rest)
     return tuple(zip(*entries, strict=True)), tuple(left), coming
-
-
-def _sum(terms: Iterator[Scalar]) -> Scalar:
-    total = next(terms)
-    for term in terms:
-        total = total + term
-    return total
 
 
 def yielding_to(body: ArticulatedInertia, coming: Forces) -> Motions:
