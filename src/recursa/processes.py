@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 
 def module_command(name: str) -> tuple[list[str], dict[str, str]]:
@@ -27,7 +25,8 @@ def module_command(name: str) -> tuple[list[str], dict[str, str]]:
 def safe_paths() -> Iterator[None]:
     """Keep the working directory off the module search path of Python processes that are started meanwhile.
 
-    For processes that another library starts: ``PYTHONSAFEPATH`` has the effect of ``-P`` on each of them.
+    For processes that another library starts, when it is used or (as MuJoCo does by way of glfw) imported:
+    ``PYTHONSAFEPATH`` has the effect of ``-P`` on each of them.
     """
     before = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
@@ -38,12 +37,6 @@ def safe_paths() -> Iterator[None]:
             os.environ.pop("PYTHONSAFEPATH", None)
         else:
             os.environ["PYTHONSAFEPATH"] = before
-
-
-def imported(name: str) -> Any:
-    """Import a package that starts a Python process while it is imported, as MuJoCo does by way of glfw."""
-    with safe_paths():
-        return importlib.import_module(name)
 
 
 def bound(memory: int, seconds: int | None = None) -> None:

@@ -520,3 +520,11 @@ def test_what_is_plainly_sound_is_sound() -> None:
         for mass, com, moment in ((number, 0.1, 0.1), (1.0, number * 10.0, 0.1), (1.0, 0.1, number)):
             tensor = SymMat3(moment, 0.1, 0.1, 0.0, 0.0, 0.0)
             assert least_moment(mass, Vec3(com, 0.0, 0.0), tensor, *bounds) <= 0.0, (mass, com, moment)
+
+
+def test_warning_about_a_robot_names_it_once() -> None:
+    with pytest.warns(rc.ModelWarning) as caught:
+        rc.load('<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="continuous"><parent link="a"/>'
+                '<child link="b"/></joint></robot>')  # fmt: skip
+    (message,) = [str(one.message) for one in caught]
+    assert message.count("robot 'r'") == 1

@@ -79,7 +79,8 @@ class Report(Sequence[Finding]):
         if not self.healthy:
             worst = min(self.findings, key=lambda finding: ("error", "warning", "note").index(finding.severity))
             more = f" and {len(self) - 1} more" if len(self) > 1 else ""
-            text = f"robot '{self.robot}': {worst}{more}. robot.doctor() tells everything"
+            owner = "" if worst.kind == "robot" else f"robot '{self.robot}': "
+            text = f"{owner}{worst}{more}. robot.doctor() tells everything"
             warnings.warn(text, ModelWarning, stacklevel=stacklevel + 1)
 
     def __str__(self) -> str:

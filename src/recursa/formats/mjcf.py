@@ -34,7 +34,7 @@ from recursa.model.description import Description, JointRecord, JointType, LinkR
 from recursa.model.geometry import Geometry, Material
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
-from recursa.processes import imported
+from recursa.processes import safe_paths
 from recursa.spatial.constant_trig import cos_sin
 from recursa.spatial.constants import finite, rotation_of
 from recursa.spatial.rotation import IDENTITY, Rotation
@@ -72,7 +72,7 @@ class Compiled(NamedTuple):
 
 def compile_mjcf(source: Source) -> Compiled:
     """What MuJoCo's compiler makes of a source; it opens no file itself."""
-    mujoco = _library()
+    mujoco = mujoco_library()
     prepared = prepare(source)
     return Compiled(_compiled(mujoco, prepared), prepared)
 
@@ -97,9 +97,12 @@ def _no_log(text: str) -> None:
     """A warning of MuJoCo's that nobody sees; it would write a log file into the current folder."""
 
 
-def _library() -> Any:
+def mujoco_library() -> Any:
+    """MuJoCo's package, imported without modules from the working directory."""
     try:
-        return imported("mujoco")
+        with safe_paths():
+            import mujoco
+        return mujoco
     except ImportError:
         raise ModelError(
             "MJCF is read with MuJoCo's own compiler, which is not installed: pip install 'recursa[mujoco]'"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import ModelError
+from recursa.formats.mjcf import mujoco_library
 from recursa.formats.mjcf_extras import reflected
 from recursa.formats.mjcf_names import Names
 from recursa.formats.mjcf_numbers import FREE, Tables, inertial_frame
@@ -23,7 +24,6 @@ from recursa.interop.mujoco_reading import quaternion_of, read_mjcf, read_urdf, 
 from recursa.interop.offers import full_mass
 from recursa.interop.peer import Array, Conversion, Peer, Suspect, inertia_suspects, matrix_of, repaired_bodies
 from recursa.model.model import WORLD, Joint
-from recursa.processes import imported
 from recursa.robot import Robot
 from recursa.spatial.vec3 import ZERO
 
@@ -48,7 +48,7 @@ _ONLY_THERE = {
 
 def quiet() -> None:
     """Keep MuJoCo from writing a log file into the current folder; some real files have singular mass matrices."""
-    imported("mujoco").set_mju_user_warning(lambda text: None)
+    mujoco_library().set_mju_user_warning(lambda text: None)
 
 
 class InMujoco(Peer):
@@ -62,7 +62,7 @@ class InMujoco(Peer):
 
     def __init__(self, robot: Robot, urdf: str | None = None, mjcf: Source | None = None) -> None:
         super().__init__(robot)
-        self.mujoco = imported("mujoco")
+        self.mujoco = mujoco_library()
         self.remark = ""
         if mjcf is not None:
             if robot.model.floating:
