@@ -28,7 +28,7 @@ FLAGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit
 TESTS = [
     "kernels/test_entries", "kernels/test_straight_in", "kernels/test_straight_in_batches",
     "kernels/test_forms_of_arguments", "kernels/test_meddling_callers", "kernels/test_calls", "kernels/test_hammer",
-    "kernels/test_c_export",
+    "kernels/test_c_export", "kernels/test_memory",
     "physics/test_inverse_kinematics", "physics/test_goals",
 ]  # fmt: skip
 NEED_JAX = ["bridges/test_jax"]

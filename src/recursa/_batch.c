@@ -96,13 +96,14 @@ static PyObject *array_for(const Batch *batch, int ndim, const npy_intp *own)
     return new_array(batch->ndim + ndim, dims, batch->type);
 }
 
-/* The data of an input as rows, copied if need be; 0 with an exception. */
+/* The data of an input as rows, copied if need be; 0 where there is no memory for that, as the general way will say. */
 static int spread(Batch *batch, int i, const Input *input)
 {
     if (!fits(batch->arrays[i], batch, input->ndim, input->dims)) {
         PyArrayObject *copy = (PyArrayObject *)array_for(batch, input->ndim, input->dims);
         if (copy == NULL || PyArray_CopyInto(copy, batch->arrays[i]) < 0) {
             Py_XDECREF((PyObject *)copy);
+            PyErr_Clear();
             return 0;
         }
         Py_SETREF(batch->arrays[i], copy);
@@ -111,7 +112,7 @@ static int spread(Batch *batch, int i, const Input *input)
     return 1;
 }
 
-/* Reads all arguments; 0 if they are left to Python, or with an exception. ``threads`` more than one share large batches there. */
+/* Reads all arguments; 0 if they are left to Python, where more than one of ``threads`` share large batches. */
 static int read_batch(Entry *self, PyObject *const *args, long threads, Batch *batch)
 {
     int singles = 0;

@@ -527,6 +527,17 @@ def test_accelerations_of_links_come_with_every_call():
         assert joints.shape == (6,) and links.shape == (robot.nlinks, 6)
 
 
+def test_more_states_than_memory_are_refused_after_calls_too():
+    robot = rc.robots.puma560()
+    q, v = robot.random_state(0)
+    many = np.broadcast_to(q, (2**41, 6))
+    for _ in range(2):
+        robot.inverse_dynamics(q, v, v)
+        robot.inverse_dynamics(np.array([q, q]), v, v)
+        with pytest.raises(rc.TooLargeError):
+            robot.inverse_dynamics(many, v, v)
+
+
 def test_the_evaluator_goes_straight_in_too(monkeypatch):
     robot, record = rc.robots.panda_like(), quantity("forward_dynamics")
     q, v = robot.random_state(5)

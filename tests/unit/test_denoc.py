@@ -10,9 +10,11 @@ from numeric import close, same_bits, states, tied_gripper
 from questions import interpreted
 from recursa.denoc import matrices
 from recursa.dynamics.joint_space import vector_of
-from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.evaluation.resolved import ResolvedQuantity
+from recursa.kernels.dispatch import KernelStore
 from recursa.loading import trusted
 from recursa.model.moving import MayMove
+from recursa.quantities.quantity import Recipe
 from recursa.robots import random_description
 from zoo import small_mixed_tree
 
@@ -98,8 +100,10 @@ def test_products_with_a_vector_match_the_matrices():
         (matrices.INERTIA_TIMES, rc.denoc.generalized_inertia(robot, q), {}),
         (matrices.CONVECTIVE_TIMES, rc.denoc.convective_matrix(robot, q, v), {"v": v}),
     ):
-        store, gather = KernelStore(robot.model, MayMove.FRAMES), vector_of(robot.model, "T")
-        product = evaluate(store, plan, {"q": q, "a": x} | more, gather, (robot.nv,), key="product")
+        recipe = Recipe(plan, vector_of(robot.model, "T"), (robot.nv,))
+        given = {"q": q, "a": x} | more
+        sizes = {name: rows.shape[1] for name, rows in given.items()}
+        product = ResolvedQuantity("product", recipe, KernelStore(robot.model, MayMove.FRAMES), sizes).answer(given)
         close(product, np.einsum("bij,bj->bi", matrix, x), 1e-12)
 
 

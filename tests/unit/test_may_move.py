@@ -16,8 +16,8 @@ from looped_results import looped_result
 from numeric import tied_gripper
 from questions import QUESTIONS, arguments, each, interpreted
 from recursa.errors import NoSweepError
-from recursa.evaluation import resolved
-from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.evaluation.resolved import ResolvedQuantity
+from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.kernel import Gather
 from recursa.kernels.loop import Looped
 from recursa.model.model import Model
@@ -69,12 +69,13 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
     ) -> None:
         found.append(Wanted(plan, plain.get(id(plan), plan), self, dict(sizes), gather, looped))
 
-    def evaluated(store: KernelStore, plan: Plan, *args: Any, compiled_plan: Plan | None = None, **more: Any) -> Any:
-        plain[id(compiled_plan)] = plan
-        return evaluate(store, plan, *args, compiled_plan=compiled_plan, **more)
+    def answered(self: ResolvedQuantity, *args: Any) -> Any:
+        plain[id(self.compiled_plan)] = self.recipe.plan
+        return answer(self, *args)
 
+    answer = ResolvedQuantity.answer
     monkeypatch.setattr(KernelStore, "_make", note)
-    monkeypatch.setattr(resolved, "evaluate", evaluated)
+    monkeypatch.setattr(ResolvedQuantity, "answer", answered)
     return found
 
 

@@ -103,8 +103,10 @@ INVERSE_FACTOR = OPS.I - OPS.H @ OPS.psi @ OPS.K
         (r"\dot\phi M - \dot{\psi} M", OPS.phi_dot @ OPS.M - OPS.psi_dot @ OPS.M),
         (r"H \frac{\mathrm{d}}{\mathrm{d}t}\left(\phi\right)", OPS.H @ OPS.phi_dot),
         (r"\frac{D}{D t}(M)", OPS.M.time_derivative("inertial")),
-        (r"\mathbf{D}^{\frac{1}{2}} [\mathbf{I} + \mathbf{H}\phi\mathbf{K}]^* \dot{\boldsymbol{\theta}}",
-         OPS.W @ (OPS.I + OPS.H @ OPS.phi @ OPS.K).T @ OPS.v),
+        (
+            r"\mathbf{D}^{\frac{1}{2}} [\mathbf{I} + \mathbf{H}\phi\mathbf{K}]^* \dot{\boldsymbol{\theta}}",
+            OPS.W @ (OPS.I + OPS.H @ OPS.phi @ OPS.K).T @ OPS.v,
+        ),
         (r"\mathbf{D}^{-\frac{1}{2}}[\mathbf{I} - \mathbf{H}\boldsymbol{\psi}\mathbf{K}]\mathbf{T}", OPS.epsilon),
         (r"M^\frac12 \boldsymbol{\bar{\tau}} - M^{½} \bar{\boldsymbol{\tau}} + \dot{\mathbf{P}}", OPS.P_dot),
         (r"\boldsymbol{\mathcal{E}}_\phi + \mathcal{E}_{\boldsymbol{\psi}}", OPS.E_phi + OPS.E_psi),

@@ -37,8 +37,12 @@ def balanced(model: Model, actuated: tuple[str, ...], torques: Any, others: Any,
     """The torques and the residual (..., 2, nv); ``torques(others, q=..., ...)`` are the torques of the tree."""
     places = driven_speeds(model, actuated)
     whole = np.asarray(torques(others, q=q, **more))
+    if not constrained(model):  # what has a motor has it all, what has none is left over
+        tau = np.zeros_like(whole)
+        tau[..., places] = whole[..., places]
+        return np.stack([tau, whole - tau], axis=-2)
     columns = [whole[..., k] for k in range(model.nv)]
-    G = others(CONSTRAINT_JACOBIAN, q=q) if constrained(model) else np.zeros((0, model.nv), whole.dtype)
+    G = others(CONSTRAINT_JACOBIAN, q=q)
     rows = [[G[..., i, j] for j in range(model.nv)] for i in range(G.shape[-2])]
     held = orthonormal_rows(model, rows)
     dtype = np.result_type(whole, G)

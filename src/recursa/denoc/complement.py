@@ -11,7 +11,7 @@ from recursa.denoc import in_base
 from recursa.dynamics.gathering import speed_index
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.model.model import WORLD
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, cut
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -221,7 +221,7 @@ def _links(robot: Robot, q: ArrayLike) -> _Links:
     flat = robot.evaluator.evaluate(in_base.LINKS, {"q": q})
     batch = flat.shape[:-1]
     bodies, p = flat[..., : 24 * n].reshape(*batch, n, 24), flat[..., 24 * n :].reshape(*batch, columns, 6)
-    pose, center, moment = np.split(bodies, [12, 15], axis=-1)
+    pose, center, moment = cut(bodies, [12, 15])
     return _Links(pose.reshape(*batch, n, 3, 4), center, moment.reshape(*batch, n, 3, 3), p)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from recursa.denoc import forward, in_base, inverse, matrices
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, cut
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -93,7 +93,7 @@ def articulated(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> Ar
     """
     n, nv = robot.nbodies, robot.nv
     flat = robot.evaluator.evaluate(in_base.MASSES, {"q": q}, threads=threads)
-    masses, pivots, psi = np.split(flat, [36 * n, 36 * n + nv], axis=-1)
+    masses, pivots, psi = cut(flat, [36 * n, 36 * n + nv])
     batch = flat.shape[:-1]
     return Articulated(
         masses.reshape(*batch, n, 6, 6), pivots.copy(), np.swapaxes(psi.reshape(*batch, nv, 6), -1, -2).copy()

@@ -112,7 +112,7 @@ class Evaluator:
         try:
             entry = self.calls.get(call)
         except TypeError:  # an option that cannot even be looked up
-            entry = None
+            return self._evaluated(quantity, arguments, options, out, threads)
         if entry is not None:
             result = entry(*[arguments[name] for name in given], out=out, threads=threads)
             if result is not NotImplemented:
@@ -131,9 +131,8 @@ class Evaluator:
         threads: int | None,
     ) -> Array:
         """In the general way, which says what is wrong with arguments."""
-        order = [name for name in (*quantity.inputs, *quantity.optional) if name in arguments]  # as kernels have them
-        ordered = {name: arguments[name] for name in (*order, *arguments)}
-        given = {name: value for name, value in ordered.items() if value is not None or name in quantity.inputs}
+        ordered = (name for name in (*quantity.arrays, *arguments) if name in arguments)  # as kernels have them
+        given = {name: arguments[name] for name in ordered if arguments[name] is not None or name in quantity.inputs}
         for name in quantity.coordinates:
             if name in given:
                 warn_of_conventions(self.model, given[name], self.kept)
@@ -168,18 +167,18 @@ class Evaluator:
             recipe.check(arguments)
         result = asked.answer(arguments, out, threads)
         if needs_hinges(recipe.plan) and not recipe.lenient:
-            self.require_finite(result, arguments, self._pivots(asked, arguments, result))
+            self.require_finite(result, arguments, self._pivots(asked, result))
         if recipe.singular is not None and not np.isfinite(result).all() and _all_finite(arguments):
             raise recipe.singular(self.model)
         return result
 
-    def _pivots(self, asked: ResolvedQuantity, arguments: Mapping[str, Any], result: Array) -> Array:
+    def _pivots(self, asked: ResolvedQuantity, result: Array) -> Array:
         """The entries of a result that tell whether it is finite."""
         if asked.recipe.pivots is None:
             return result
         cheaper = asked.compiled_plan is not asked.recipe.plan
-        by_kernel = cheaper and asked.kernels.has(asked.key, tuple(arguments), result.dtype)
-        return asked.recipe.pivots(result, by_kernel)
+        compiled = cheaper and asked.kernels.compiles(result.dtype)
+        return asked.recipe.pivots(result, compiled and asked.kernel(single=result.dtype == np.float32) is not None)
 
     def resolve(self, question: Question) -> ResolvedQuantity | Composed:
         """How a question is answered; found out once."""

@@ -47,7 +47,8 @@ def warn_of_conventions(model: Model, q: Any, said: MutableMapping[Hashable, Any
 
     ``said`` remembers what was said of this robot. Arrays that are no states are left to others to refuse.
     """
-    for reason, message in _doubts_about(model, q):
+    bounds = said[_BOUNDS] if _BOUNDS in said else bounds_of_doubt(model, said)
+    for reason, message in _doubts_about(model, q, bounds):
         if reason not in said:
             said[reason] = True
             bounds_of_doubt(model, said)
@@ -58,9 +59,7 @@ def warn_of_conventions(model: Model, q: Any, said: MutableMapping[Hashable, Any
 def coordinates_of(model: Model, name: str, q: Any, said: MutableMapping[Hashable, Any]) -> Array:
     """Coordinates (..., nq) that a user handed in under a name, as an array; see :func:`warn_of_conventions`."""
     array = as_array(model, name, q, coordinates=True)
-    bounds = said[_BOUNDS] if _BOUNDS in said else bounds_of_doubt(model, said)
-    if not (np.abs(array) <= bounds).all():
-        warn_of_conventions(model, array, said)
+    warn_of_conventions(model, array, said)
     return array
 
 
@@ -92,15 +91,17 @@ def warn_of_w_first(name: str, quaternion: np.ndarray[Any, Any]) -> None:
         )
 
 
-def _doubts_about(model: Model, q: Any) -> Iterator[tuple[Hashable, str]]:
-    """Reasons for hints, and their texts."""
+def _doubts_about(model: Model, q: Any, bounds: Array) -> Iterator[tuple[Hashable, str]]:
+    """Reasons for hints, and their texts; none where all coordinates are within ``bounds``."""
     try:
         rows = as_array(model, "q", q, coordinates=True) if isinstance(q, Mapping) else np.asarray(q)
     except (RecursaError, RuntimeError, TypeError, ValueError):
         return
     if rows.dtype.kind in "fiu" and rows.ndim > 0 and rows.shape[-1] == model.nq and rows.size > 0:
         rows = rows.reshape(-1, model.nq)
-        yield from _doubts(model, rows[:: -(-len(rows) // _ROWS)])
+        rows = rows[:: -(-len(rows) // _ROWS)]
+        if not (np.abs(rows) <= bounds).all():
+            yield from _doubts(model, rows)
 
 
 def _doubts(model: Model, rows: np.ndarray[Any, Any]) -> Iterator[tuple[Hashable, str]]:

@@ -8,13 +8,15 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from recursa.dynamics.needs import needs_hinges
-from recursa.kernels.dispatch import KernelStore, Switch, evaluate
+from recursa.kernels.dispatch import KernelStore, Switch, result_array
 from recursa.kernels.entry_inputs import argument_input
 from recursa.kernels.kernel import Kernel, Program, native_entry, program
 from recursa.kernels.switch import compiles, native_module
 from recursa.quantities.quantity import Quantity, Recipe
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, check_threads, interpret, prepare
 from recursa.sweeps.plan import Plan
 
 Options = Mapping[str, Hashable]
@@ -104,20 +106,25 @@ class ResolvedQuantity:
         return compiles() and self.kernels.model.nbodies > 0
 
     def answer(self, arguments: Mapping[str, Any], out: Array | None = None, threads: int | None = None) -> Array:
-        """The result for every state of a batch, by a kernel where there is one."""
-        return evaluate(
-            self.kernels,
-            self.recipe.plan,
-            arguments,
-            self.recipe.gather,
-            self.recipe.shape,
-            compiled_plan=self.compiled_plan,
-            key=self.key,
-            out=out,
-            threads=threads,
-            labels=self.labels,
-            looped=self.recipe.looped,
-        )
+        """An array of the batch shape followed by that of the result: by a kernel, or else on NumPy columns."""
+        store, recipe = self.kernels, self.recipe
+        batch = prepare(store.model, arguments, self.labels)
+        workers = check_threads(threads)
+        result = result_array(batch, recipe.shape, out)
+        if batch.size == 0 or result.size == 0:
+            return result
+        shared = out is not None and any(np.may_share_memory(out, rows) for rows in batch.rows.values())
+        fits = result.flags.c_contiguous and result.dtype == batch.dtype and not shared
+        numbers = result.size // batch.size
+        flat = result.reshape(batch.size, numbers) if fits else np.empty((batch.size, numbers), batch.dtype)
+        kernel = self.kernel(single=batch.dtype == np.float32) if store.compiles(batch.dtype) else None
+        if kernel is not None:
+            kernel(batch.rows, flat, workers)
+        else:
+            interpret(store.model, recipe.plan, batch, recipe.gather, flat, workers)
+        if not fits:
+            result[...] = flat.reshape(result.shape)
+        return result
 
     def program(self, form: str | None = None) -> Program:
         """The plan written for this robot, for loops that call it; UntraceableError where there is no code for it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from recursa.evaluation.answering import answers
 from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, cut
 
 BookFrames = Literal["axes", "link"]
 
@@ -134,10 +135,9 @@ class BookMethods(Facade):
         """
         arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches}
         numbers = self._answer(recursion.AUGMENTED_RECURSION, arrays, {"frames": frames}, None, threads)
-        tau, bodies = np.split(numbers, [self.nv], axis=-1)
+        tau, bodies = cut(numbers, [self.nv])
         bodies = bodies.reshape(*numbers.shape[:-1], self.model.nbodies, -1)
-        sizes = np.cumsum([3 ** len(shape) for shape in recursion.SHAPES.values()])
-        parts = np.split(bodies, sizes[:-1], axis=-1)
+        parts = cut(bodies, [*accumulate(3 ** len(shape) for shape in recursion.SHAPES.values())][:-1])
         shaped = (
             part.reshape(*bodies.shape[:-1], *shape)
             for part, shape in zip(parts, recursion.SHAPES.values(), strict=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import filtering
@@ -76,10 +75,10 @@ class FilteringMethods(Facade):
         """
         arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches}
         numbers = self._answer(filtering.FILTERING, arrays, {"losses": bool(losses)}, None, threads)
-        joints, bodies = np.split(numbers, [len(filtering.JOINT_VECTORS) * self.nv], axis=-1)
-        batch = numbers.shape[:-1]
-        joints = np.moveaxis(joints.reshape(*batch, len(filtering.JOINT_VECTORS), self.nv), -2, 0)
-        bodies = np.moveaxis(bodies.reshape(*batch, len(filtering.BODY_VECTORS), self.model.nbodies, 6), -3, 0)
-        epsilon, nu, a = joints
-        z, z_plus, alpha, f, f_plus = bodies
+        batch, counts = numbers.shape[:-1], (len(filtering.JOINT_VECTORS), len(filtering.BODY_VECTORS))
+        first = counts[0] * self.nv
+        joints = numbers[..., :first].reshape(*batch, counts[0], self.nv)
+        bodies = numbers[..., first:].reshape(*batch, counts[1], self.model.nbodies, 6)
+        epsilon, nu, a = (joints[..., k, :] for k in range(counts[0]))
+        z, z_plus, alpha, f, f_plus = (bodies[..., k, :, :] for k in range(counts[1]))
         return Filtering(z, z_plus, epsilon, nu, a, alpha, f, f_plus)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from recursa.evaluation.arrays import as_given
 from recursa.evaluation.facade import Facade
 from recursa.free import change_of_base
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, cut
 
 
 class ChangeOfBaseMethods(Facade):
@@ -35,7 +35,7 @@ class ChangeOfBaseMethods(Facade):
         True
         """
         both = self._answer(change_of_base.REBASE_STATE, {"q": q, "v": v}, {"link": link}, None, threads)
-        new_q, new_v = np.split(both, [self.nq], axis=-1)
+        new_q, new_v = cut(both, [self.nq])
         return np.ascontiguousarray(new_q), np.ascontiguousarray(new_v)
 
     @as_given

@@ -1,4 +1,4 @@
-"""Choosing how a plan runs: compiled where that is possible and pays, else on NumPy columns. The results agree."""
+"""The kernels of one robot, made on demand and kept by what was asked, and memory for results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recursa.kernels.switch import Switch as Switch
 from recursa.kernels.switch import compiles, native_module, warn_of_interpreting
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.sweeps.batching import Array, Batch, check_threads, checked_out, interpret, prepare
+from recursa.sweeps.batching import Array, Batch, checked_out
 from recursa.sweeps.plan import Plan
 from recursa.waits import spoken
 
@@ -56,15 +56,6 @@ class KernelStore:
         self._inputs: dict[tuple[str, int], Any] = {}  # readers of arguments
         self._rollouts: dict[Hashable, RolloutKernel | None] = {}
 
-    def get(
-        self, plan: Plan, key: Hashable, batch: Batch, gather: Gather, looped: Looped | None = None
-    ) -> Kernel | None:
-        """The kernel for a plan, or None where it has to be interpreted."""
-        if not self.compiles(batch.dtype):
-            return None
-        sizes = {name: rows.shape[1] for name, rows in batch.rows.items()}
-        return self.kernel(plan, key, sizes, gather, looped, single=batch.dtype == np.float32)
-
     def compiles(self, dtype: Any) -> bool:
         """Whether anything is compiled for arguments of such a type."""
         if dtype not in _COMPILED_TYPES or self.model.nbodies == 0:
@@ -91,13 +82,6 @@ class KernelStore:
             found = self._kernels.setdefault(full, made)
         assert found[0].name == plan.name, f"{key} was asked for {found[0].name}, and now for {plan.name}"
         return found[1]
-
-    def has(self, key: Hashable, inputs: tuple[str, ...], dtype: np.dtype[Any]) -> bool:
-        """Whether arrays of this type went through a kernel, rather than being interpreted."""
-        if not Switch.on or dtype not in _COMPILED_TYPES:
-            return False
-        found = self._kernels.get(self._full(key, inputs, dtype == np.float32))
-        return found is not None and found[1] is not None
 
     def rollout(
         self, key: Hashable, motions: Callable[[str | None], Motions], scheme: Scheme, single: bool
@@ -165,49 +149,7 @@ class KernelStore:
         return name_of((asked, self.model.fingerprint, repr(decisive)))
 
 
-def _shares(out: Array, batch: Batch) -> bool:
-    """Whether writing a result may change an argument that is still to be read."""
-    return any(np.may_share_memory(out, rows) for rows in batch.rows.values())
-
-
 def result_array(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
     """The array that takes the result: the caller's, checked, or a new one, in memory that is kept for others."""
     wanted = batch.shape + shape
     return empty(wanted, batch.dtype) if out is None else checked_out(out, wanted, batch.dtype)
-
-
-def evaluate(
-    store: KernelStore,
-    plan: Plan,
-    arguments: Mapping[str, Any],
-    gather: Gather,
-    shape: tuple[int, ...],
-    *,
-    key: Hashable,
-    compiled_plan: Plan | None = None,
-    out: Array | None = None,
-    threads: int | None = None,
-    labels: Mapping[str, str] | None = None,
-    looped: Looped | None = None,
-) -> Array:
-    """Run a plan for every state and return an array of the batch shape followed by ``shape``.
-
-    ``gather`` lists the result's components, in C order, from the values of a run; ``key`` says what is asked, and
-    kernels are kept by it. ``compiled_plan`` computes the same for the store's compiled model at less cost. ``labels``
-    are the names by which the caller knows the arguments, where they differ. ``looped`` is what loops are made of.
-    """
-    batch = prepare(store.model, arguments, labels or {})
-    workers = check_threads(threads)
-    result = result_array(batch, shape, out)
-    if batch.size == 0 or result.size == 0:
-        return result
-    fits = result.flags.c_contiguous and result.dtype == batch.dtype and not (out is not None and _shares(out, batch))
-    flat = result.reshape(batch.size, -1) if fits else np.empty((batch.size, result.size // batch.size), batch.dtype)
-    kernel = store.get(compiled_plan or plan, key, batch, gather, looped)
-    if kernel is not None:
-        kernel(batch.rows, flat, workers)
-    else:
-        interpret(store.model, plan, batch, gather, flat, workers)
-    if not fits:
-        result[...] = flat.reshape(result.shape)
-    return result

@@ -19,7 +19,7 @@ from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.sweeps import Values
-from recursa.sweeps.batching import Array, as_array
+from recursa.sweeps.batching import Array, as_array, cut
 
 
 def _hybrid_dynamics(
@@ -79,7 +79,7 @@ def _by_mass_matrix(
         known[joint.v_start : joint.v_start + joint.kind.nv] = True
     others.require_hinges(q=q)
     equations = others(EQUATIONS_OF_MOTION, q=q, v=v, wrenches=wrenches)
-    entries, bias = np.split(equations, [model.nv**2], axis=-1)
+    entries, bias = cut(equations, [model.nv**2])
     mass = entries.reshape(*bias.shape, model.nv)
     bias = bias + others(JOINT_LOSSES, {"losses": losses}, v=v) if losses else bias
     done = np.where(known, a, 0.0)

@@ -31,7 +31,7 @@ from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.sweeps import Plan, Values
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, cut
 
 InverseMethod = Literal[
     "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
@@ -219,7 +219,7 @@ def _composite(others: Any, *, q: Any, v: Any, tau: Any, **more: Any) -> Array:
     others.require_hinges(q=q, parameters=more.get("parameters"))
     both = others(EQUATIONS_OF_MOTION, q=q, v=v, **more)
     nv = np.shape(tau)[-1]
-    entries, bias = np.split(both, [nv * nv], axis=-1)
+    entries, bias = cut(both, [nv * nv])
     return _solved(others, entries.reshape(*bias.shape, nv), np.asarray(tau) - bias)
 
 

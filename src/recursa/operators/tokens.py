@@ -54,7 +54,9 @@ _TOKEN = re.compile(
   | (?P<skipped>\\(?:left|right)(?![A-Za-z])|\\[,;!])
   | (?P<name>(?!\\cdot(?![A-Za-z]))(?:LATEX)|(?:(?![\dᵀ²³½])[\w\u0300-\u036f])(?:(?![ᵀ²³½])[\w\u0300-\u036f])*)
   | (?P<mark>[()\[\]+\-−@/·⋅]|\\cdot(?![A-Za-z]))
-  )""".replace("QUOTIENT", _QUOTIENT).replace("RATE", _RATE).replace("LATEX", _LETTER),
+  )""".replace("QUOTIENT", _QUOTIENT)
+    .replace("RATE", _RATE)
+    .replace("LATEX", _LETTER),
     re.VERBOSE,
 )
 WITH_LINK = ("B", "J")

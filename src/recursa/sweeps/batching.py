@@ -7,7 +7,7 @@ row never depends on its place in the batch or on the number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,6 +102,18 @@ def checked_out(out: Array, wanted: tuple[int, ...], dtype: Any) -> Array:
     if not np.can_cast(dtype, out.dtype, "same_kind"):
         raise ShapeError(f"out must be able to hold {dtype}, not be of {out.dtype}")
     return out
+
+
+def cut(array: Array, ends: Iterable[int]) -> Iterator[Array]:
+    """Views of an array (..., n) in parts that end at these places, and the rest.
+
+    It is ``np.split`` without its checks, which take longer than a kernel.
+    """
+    start = 0
+    for end in ends:
+        yield array[..., start:end]
+        start = end
+    yield array[..., start:]
 
 
 def times(matrix: Array, vector: Array) -> Array:
