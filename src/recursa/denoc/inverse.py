@@ -17,7 +17,6 @@ from recursa.denoc.mass_centers import (
     MOTION,
     Hinge,
     Shift,
-    along,
     carried,
     require_mass_centers,
 )
@@ -30,6 +29,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, tip_to_base
+from recursa.walks.root_axes import along
 
 
 def twist_rate(

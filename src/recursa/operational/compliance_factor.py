@@ -141,7 +141,7 @@ def _from_mass_matrix(links: list[tuple[str, list[int]]], frame: str, others: An
 
 def lower_root(mass: Array) -> Array:
     """L with ``mass = L L*``, nan where a matrix of a batch is not finite; a LinAlgError where one is singular."""
-    sound = np.isfinite(mass).all(axis=(-2, -1))[..., None, None]
+    sound = np.asarray(np.isfinite(mass).all(axis=(-2, -1), keepdims=True))
     lower = np.linalg.cholesky(np.where(sound, mass, np.eye(mass.shape[-1], dtype=mass.dtype)))
     return np.where(sound, lower, np.nan).astype(mass.dtype, copy=False)
 
