@@ -291,8 +291,8 @@ def _speeds_recipe(of: Subject, *, impulses: bool) -> Recipe:
         plan = plans.impulse_plan(model, model.unit_length, least=impulses)
         gather = partial(_speeds_and_impulses, model) if impulses else vector_of(model, "after")
         return Recipe(plan, gather, shape, MayMove.INERTIAS)
-    keep = Step(as_given, ("v",), ("driving",), "the given speeds")
-    given_speeds = Plan("speeds", (Buffer("driving", ()),), (base_to_tip(keep),))
+    keep = Step(as_given, ("v",), ("speeds",), "the given speeds")
+    given_speeds = Plan("speeds", (Buffer("speeds", ()),), (base_to_tip(keep),))
     plan = fuse(mass_matrix.MASS_MATRIX_PLAN, jacobian_plan(model), given_speeds, name="project_velocity, tied")
     singular = left_idle if idle(of) else None
     return Recipe(plan, partial(_projected_speeds, model, impulses), shape, MayMove.INERTIAS, singular=singular)
@@ -305,7 +305,7 @@ def _speeds_and_impulses(model: Model, values: Values) -> Iterator[Scalar]:
 def _projected_speeds(model: Model, impulses: bool, values: Values) -> list[Scalar]:
     """``P (mass (x - v)) = 0`` and ``G x = 0``: momenta of the free directions stay."""
     mass, G = mass_and_rows(model, values)
-    v = independent_vector(model, values.lists.get(DRIVE.name, []))
+    v = independent_vector(model, values.lists.get("speeds", []))
     rows = orthonormal_rows(model, G)
     after = dense.by_projection(mass, dense.times(mass, v), rows, [0.0] * model.ncon)
     if not impulses:
