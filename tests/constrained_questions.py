@@ -109,7 +109,7 @@ ON_CONSTRAINTS: dict[str, Verdict] = {
     **_each("unnormalized", "total_rates joint_rates working_moments joint_moments coriolis rates", _MOTION),
     **_each("unnormalized", "coriolis_causes inertia_rate", _MOTION),
     **_each("unnormalized", "inertia", _RESPONSES),
-    **_each("factorization", "factor inverse_factor solve logdet", _RESPONSES),
+    **_each("factorization", "D G K P factor inverse_factor solve logdet", _RESPONSES),
     **_each("free", "base_response base_velocity dual_quantities generalized_inertia generalized_jacobian", _MOTION),
     **_each("free", "inverse_dynamics link_velocity momentum_maps move_joints reaction_null_projector", _MOTION),
     **_each("free", "reaction_null_rates reorient simulate_links", _MOTION),

@@ -535,6 +535,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     **dict.fromkeys(
         ("robot.free_directions", "robot.constraint_delassus_factors"), "oracles/test_constraint_derivatives.py"
     ),
+    **dict.fromkeys((f"factorization.{matrix}" for matrix in "PDGK"), "parts of what robot.factorization is asked"),
     "robot.impact": "physics/test_landing.py and oracles/test_constraint_rank.py",
     "robot.state": "numbers by name, unit/test_lookups.py",
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
