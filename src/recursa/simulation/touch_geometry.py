@@ -220,7 +220,7 @@ def _gathered(model: Model, touches: tuple[Plain, ...], inverse: bool, values: V
     yield from _entries(model, touches, values)
 
 
-def _touched_places(of: Subject, given: Names, *, touches: tuple[Plain, ...]) -> Recipe:
+def _touched_places(of: Subject, given: Names, *, touches: tuple[Plain, ...] = ()) -> Recipe:
     model = of.model
     places = _places(tuple(sorted({one[0] for one in touches})))
     plan = fuse(configuration.COORDINATE_RATES_PLAN, places, name="touched_places")
