@@ -290,7 +290,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "accelerations": lambda: kinematics.accelerations_plan("mixed", "classical"),
     "momentum": lambda: mass_properties.MOMENTUM_PLAN,
     "kinetic energy": lambda: mass_properties.KINETIC_ENERGY_PLAN,
-    "potential energy": lambda: mass_properties.POTENTIAL_ENERGY_PLAN,
+    "potential energy": lambda: mass_properties.potential_energy_plan(),
 }
 
 

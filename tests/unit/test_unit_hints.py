@@ -110,7 +110,6 @@ FOLLOWERS = {
 }
 
 
-@pytest.mark.interpreted(reason="what is said, not what is computed")
 @pytest.mark.parametrize("name", FOLLOWERS)
 def test_targets_of_controllers_and_paths_in_millimetres_are_noticed(name) -> None:
     arm = rc.robots.panda_like()
