@@ -15,7 +15,7 @@ QUICK := -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors $(LENGTHY:%=--ignore-g
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
 
-test: $(VENV)/.test            ## all tests, under 10 minutes on 2 cores
+test: $(VENV)/.test            ## all but the long soaks, under 8 minutes on 2 cores
 	$(BIN)/python -m pytest -n $(WORKERS) $(NO_SLOW)
 
 test-all: $(VENV)/.test        ## and the long soaks
