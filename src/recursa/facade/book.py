@@ -13,7 +13,6 @@ from recursa.book.augmented_links import AugmentedLinks, augmented_links
 from recursa.book.on_axes import require_axes
 from recursa.evaluation.answering import answers
 from recursa.evaluation.arrays import as_given
-from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array, cut
 
@@ -165,4 +164,3 @@ class BookMethods(Facade):
     @answers(recursion.GENERALIZED_LINKS)
     def _generalized_links(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """(..., nbodies, 10)."""
-        return self._answer(recursion.GENERALIZED_LINKS, {"q": q}, NO_OPTIONS, out, threads)

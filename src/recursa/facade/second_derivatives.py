@@ -144,8 +144,6 @@ class SecondDerivativeMethods(Facade):
         threads: int | None = None,
     ) -> Array:
         """The blocks of one Hessian, (..., 4, nv, nv)."""
-        arrays = {"q": q, "v": v, "a": a, "contract": contract}
-        return self._answer(INVERSE_DYNAMICS_SECOND_DERIVATIVES, arrays, NO_OPTIONS, out, threads)
 
     def _second_along(
         self,
