@@ -29,16 +29,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from recursa.constraints import closing
 from recursa.constraints.ends import ACCELERATION, PLACED, End, Numbers, put_down_ends, read_ends
-from recursa.constraints.rows import curvature, row_bodies, slope, wrenches_on_link
+from recursa.constraints.rows import (
+    GIVEN_MULTIPLIERS,
+    accelerating_errors,
+    curvature,
+    row_bodies,
+    slope,
+    support_of,
+    total_wrench,
+    wrenches_on_link,
+)
 from recursa.constraints.slopes import Sloped, slopes
 from recursa.dynamics import kinematics
 from recursa.dynamics.derivatives import COLUMN_RATES, ColumnRates
 from recursa.dynamics.gathering import speed_index
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.model.equations import NO_LINK, Closing, Relating
-from recursa.model.model import WORLD, Model
+from recursa.model.model import Model
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -89,16 +97,11 @@ def _held(motion: Motion) -> Motion:
 def touches(of: Closing, first: End, second: End) -> list[tuple[Touch, Touch]]:
     """Of every row, on the first and the second link."""
     between = first.pose.inverse @ second.pose
-    seen = closing.seen(of, Transform.identity(), shifted(between))
-    one = seen.first.inverse_motion(_varied(first.velocity, _FIRST))
-    other = seen.second.inverse_motion(_varied(second.velocity, _SECOND))
-    rates = closing.relative_acceleration(
-        one,
-        other,
-        seen.first.inverse_motion(_held(first.acceleration)),
-        seen.second.inverse_motion(_held(second.acceleration)),
+    found = accelerating_errors(
+        of,
+        End(Transform.identity(), _varied(first.velocity, _FIRST), _held(first.acceleration), first.place),
+        End(shifted(between), _varied(second.velocity, _SECOND), _held(second.acceleration), second.place),
     )
-    found = closing.second_rates(of, seen.pose, closing.relative(one, other), rates)
     rows = [wrenches_on_link(of, side, first, second) for side in (0, 1)]
     result = []
     for x, w_first, w_second in zip(found, *rows, strict=True):
@@ -120,10 +123,7 @@ def turning(of: Closing, multipliers: Sequence[Scalar], first: End, second: End)
     ends = End(Transform.identity(), *first[1:]), End(shifted(first.pose.inverse @ second.pose), *second[1:])
     found = []
     for side, end in enumerate((first, second)):
-        total = Force.zero()
-        for k, wrench in enumerate(wrenches_on_link(of, side, *ends)):
-            total = total + wrench * Sloped(multipliers[of.start + k], {})
-        entries = [slopes(x, _POSE, 6) for x in total.components()]
+        entries = [slopes(x, _POSE, 6) for x in total_wrench(of, side, multipliers, *ends).components()]
         by = [end.place.force(Force.of([row[k] for row in entries])) for k in range(6)]  # directions in axes of link 2
         rows = [
             second.place.force(Force.of(row)).components() for row in zip(*(x.components() for x in by), strict=True)
@@ -143,11 +143,6 @@ def in_world(pose: Transform, rates: tuple[ColumnRates, ...]) -> tuple[ColumnRat
 _IN_WORLD = Step(in_world, ("W", "S"), ("S world",), "s, s', s'' in world axes")
 
 
-def given_multipliers(given: Sequence[Scalar]) -> Numbers:
-    """Lambda, for the robot."""
-    return Numbers(tuple(given))
-
-
 def changes_plan(model: Model) -> Plan:
     """Everything at closings and joints that the derivatives are made of."""
     ends, buffers = put_down_ends(model, ACCELERATION)
@@ -156,7 +151,7 @@ def changes_plan(model: Model) -> Plan:
         base_to_tip(RELATIVE),
         base_to_tip(PLACED, VELOCITY, kinematics.ACCELERATION, COLUMN_RATES, _IN_WORLD, only=bodies),
         *ends,
-        base_to_tip(Step(given_multipliers, ("multipliers",), ("lambda@robot",), "lambda"), only=(0,)),
+        GIVEN_MULTIPLIERS,
     ]
     steps, found = at_closings(model)
     sweeps += steps
@@ -248,7 +243,7 @@ def _add_closing(
     model: Model, rates: Sequence[Sequence[ColumnRates]], found: Numbers, of: Closing, total: Changes
 ) -> None:
     forces = [Force.of(found.entries[k : k + 6]) for k in range(0, len(found.entries), 6)]
-    supports = [_support(model, link) for link in of.links]
+    supports = [support_of(model, link) for link in of.links]
     for side, support in enumerate(supports):
         columns = [column for body in support for column in _columns(model, rates, body)]
         for k in range(len(of.units)):
@@ -283,11 +278,6 @@ def _add(row: list[Scalar], column: Column, x: Scalar, factor: float | None = No
     for one in (column.factor, factor):
         x = x if one is None else x * one
     row[column.place] = row[column.place] + x
-
-
-def _support(model: Model, link: int) -> tuple[int, ...]:
-    body = WORLD if link == NO_LINK else model.links[link].body
-    return () if body == WORLD else tuple(model.support(body))
 
 
 def _columns(model: Model, rates: Sequence[Sequence[ColumnRates]], body: int) -> Iterator[Column]:

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 from recursa.constraints.augmentation import DRIVEN, constraint_buffers, decided, delassus_factors, inward, solving
 from recursa.constraints.derivatives import at_closings, changes
 from recursa.constraints.ends import ROOT, Numbers, put_down_ends_in_root, read_ends
-from recursa.constraints.rows import demand_steps, row_bodies, wrenches_on_link
+from recursa.constraints.rows import demand_steps, row_bodies, total_wrench
 from recursa.dynamics.inverse import off, pushing
 from recursa.dynamics.springs import STIFFER_OWN, driving
 from recursa.model.equations import NO_LINK, Closing
 from recursa.model.model import WORLD, Model
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.small_systems import solve_ranked
+from recursa.spatial.small_systems import is_zero, solve_ranked
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Plan, Step, Sweep, Values, base_to_tip, each_link, from_each_inward, tip_to_base
@@ -66,10 +66,8 @@ def _reaction(model: Model, of: Closing, side: int) -> Step:
     reads, both = read_ends(model, of)
 
     def reaction(offset: Transform, multipliers: Numbers, *put: Any) -> Force:
-        ends, total = both(*put), Force.zero()
-        for k, wrench in enumerate(wrenches_on_link(of, side, *ends)):
-            total = total + wrench * multipliers.entries[of.start + k]
-        return -ends[side].place.force(total)
+        ends = both(*put)
+        return -ends[side].place.force(total_wrench(of, side, multipliers.entries, *ends))
 
     return Step(reaction, ("offset", "lambda@robot", *reads), ("f@body",), "f -= G* lambda")
 
@@ -171,22 +169,18 @@ def _square(entries: Sequence[Scalar], n: int) -> list[list[Scalar]]:
     return [list(entries[k * n : k * n + n]) for k in range(n)]
 
 
-def _is_zero(x: Scalar) -> bool:
-    return isinstance(x, float) and x == 0.0
-
-
 def _less(x: Scalar, y: Scalar) -> Scalar:
-    return x if _is_zero(y) else x - y
+    return x if is_zero(y) else x - y
 
 
 def _minus(x: Scalar) -> Scalar:
-    return 0.0 if _is_zero(x) else -x
+    return 0.0 if is_zero(x) else -x
 
 
 def _dot(row: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
     """Without what is zero for good in the first."""
     total: Scalar = 0.0
     for x, y in zip(row, other, strict=True):
-        if not _is_zero(x):
-            total = x * y if _is_zero(total) else total + x * y
+        if not is_zero(x):
+            total = x * y if is_zero(total) else total + x * y
     return total

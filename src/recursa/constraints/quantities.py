@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.constraints import dense, plans
-from recursa.constraints.jacobian import jacobian_entries, jacobian_plan
+from recursa.constraints.jacobian import jacobian_plan, jacobian_rows
 from recursa.dynamics import mass_matrix
-from recursa.dynamics.gathering import joint_matrix, joint_vector
+from recursa.dynamics.gathering import flat, joint_matrix, joint_vector
 from recursa.dynamics.joint_space import vector_of
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.lacking import Lacking
@@ -79,8 +79,8 @@ def _error(of: Subject, given: Names) -> Recipe:
 def _jacobian(of: Subject, given: Names) -> Recipe:
     model = of.model
     require_constraints(model)
-    gather = partial(jacobian_entries, model)
-    return Recipe(jacobian_plan(model), gather, (model.ncon, model.nv), MayMove.FRAMES)
+    gather, shape = (lambda values: flat(jacobian_rows(model, values))), (model.ncon, model.nv)
+    return Recipe(jacobian_plan(model), gather, shape, MayMove.FRAMES)
 
 
 def _bias(of: Subject, given: Names) -> Recipe:
@@ -254,15 +254,17 @@ def _delassus(of: Subject, given: Names) -> Recipe:
 
 def mass_and_rows(model: Model, values: Values) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     """The mass matrix and G, from a plan that has both."""
-    nv = model.nv
+    return joint_rows(model, values), jacobian_rows(model, values)
+
+
+def joint_rows(model: Model, values: Values) -> list[list[Scalar]]:
+    """The rows of a symmetric matrix in joint space."""
     entries = list(joint_matrix(model, values.lists.get("rows", []), symmetric=True))
-    flat = list(jacobian_entries(model, values))
-    mass = [entries[k * nv : k * nv + nv] for k in range(nv)]
-    return mass, [flat[k * nv : k * nv + nv] for k in range(model.ncon)]
+    return [entries[k * model.nv : k * model.nv + model.nv] for k in range(model.nv)]
 
 
 def _dense_delassus(model: Model, values: Values) -> Iterator[Scalar]:
-    return (x for row in dense_delassus(*mass_and_rows(model, values)) for x in row)
+    return flat(dense_delassus(*mass_and_rows(model, values)))
 
 
 def dense_delassus(mass: dense.Matrix, G: dense.Matrix) -> list[list[Scalar]]:

@@ -26,13 +26,13 @@ from typing import NamedTuple
 
 from recursa.constraints import dense
 from recursa.constraints.ends import Numbers
-from recursa.constraints.jacobian import jacobian_entries, jacobian_plan
-from recursa.constraints.rows import Response, bodies_of, row_bodies
+from recursa.constraints.jacobian import jacobian_plan, jacobian_rows
+from recursa.constraints.rows import Response, bodies_of, row_bodies, support_of
 from recursa.dynamics.articulated import Elimination
 from recursa.dynamics.configuration import random_state
 from recursa.dynamics.needs import divides_by_hinges
-from recursa.model.equations import NO_LINK, Closing, Equation, Telling
-from recursa.model.model import WORLD, Model
+from recursa.model.equations import Closing, Equation, Telling
+from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.small_systems import exchange_both_ways, exchanged, inverse_pivot, is_zero, largest_first
 from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, run
@@ -80,8 +80,7 @@ def _meshes(model: Model) -> Iterator[tuple[int, int]]:
 
 def _clearly_independent(model: Model, seed: int) -> bool:
     q, _ = random_state(model, seed, within_limits=False)
-    entries = list(jacobian_entries(model, run(jacobian_plan(model), model, {"q": q.tolist()})))
-    rows = [entries[k : k + model.nv] for k in range(0, len(entries), model.nv)]
+    rows = jacobian_rows(model, run(jacobian_plan(model), model, {"q": q.tolist()}))
     scales = dense.row_scales([unit for of in model.equations for unit in of.units], model.unit_length)
     found = dense.orthonormal(rows, scales)
     if sum(found.independent) < model.ncon:
@@ -114,13 +113,8 @@ def _cannot_depend(model: Model, of: Equation) -> bool:
         return True
     if not isinstance(of, Closing):
         return False
-    supports = [_support(model, link) for link in of.links]
-    return any(model.joints[body].kind.nv == 6 for body in supports[0] ^ supports[1])
-
-
-def _support(model: Model, link: int) -> set[int]:
-    body = WORLD if link == NO_LINK else model.links[link].body
-    return set() if body == WORLD else set(model.support(body))
+    first, second = (set(support_of(model, link)) for link in of.links)
+    return any(model.joints[body].kind.nv == 6 for body in first ^ second)
 
 
 def row_weights(model: Model, unit_length: float) -> list[float]:
