@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial, update_wrapper, wraps
-from inspect import getattr_static, signature
+from inspect import Parameter, Signature, getattr_static, signature
 from typing import Any, NamedTuple, TypeVar
 
 from recursa.evaluation.arrays import as_given
@@ -54,6 +54,29 @@ def three_matrices(three: Array) -> tuple[Array, Array, Array]:
     return three[..., 0, :, :], three[..., 1, :, :], three[..., 2, :, :]
 
 
+def asks(quantity: Quantity, *given: str) -> Callable[..., Array]:
+    """A method that answers a quantity and is called by other methods: its signature is that of the record.
+
+    Arrays that must be given come first; by keyword the others, ``given`` among them without a default, then options,
+    ``out`` and ``threads``.
+    """
+    known = {name: None for name in quantity.optional if name not in given} | quantity.defaults
+    known |= {"out": None, "threads": None}
+    names = dict.fromkeys((*quantity.optional, *quantity.options, "out", "threads"))
+    form = Signature(
+        [
+            *(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in ("self", *quantity.inputs)),
+            *(Parameter(name, Parameter.KEYWORD_ONLY, default=known.get(name, Parameter.empty)) for name in names),
+        ]
+    )
+
+    def method(*arguments: Any, **named: Any) -> Any:
+        form.bind(*arguments, **named)
+
+    method.__signature__ = form  # type: ignore[attr-defined]
+    return learns(quantity)(_evaluating(quantity, method))
+
+
 def _evaluating(quantity: Quantity, method: _Method) -> _Method:
     """A method with this signature that evaluates a quantity."""
     parameters = {name: item for name, item in signature(method).parameters.items() if name != "self"}
@@ -63,7 +86,7 @@ def _evaluating(quantity: Quantity, method: _Method) -> _Method:
 
     @wraps(method)
     def evaluated(self: Any, *arguments: Any, **named: Any) -> Any:
-        method(self, *arguments, **named)  # does nothing, unless the call does not fit the signature
+        method(self, *arguments, **named)  # an error, if the call does not fit the signature
         given = {**defaults, **dict(zip(parameters, arguments, strict=False)), **named}
         asked, chosen = {name: given[name] for name in arrays}, {name: given[name] for name in options}
         return self._answer(quantity, asked, chosen, given.get("out"), given.get("threads"))

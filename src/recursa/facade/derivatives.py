@@ -15,7 +15,7 @@ from recursa.dynamics.losses import DAMPING, JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.sparsity import PATTERNS
 from recursa.dynamics.wrenches import listed_wrenches, standing, turned_back
 from recursa.errors import NoSweepError, ShapeError, known_method
-from recursa.evaluation.answering import answers, three_matrices
+from recursa.evaluation.answering import asks, three_matrices
 from recursa.evaluation.arrays import as_given, foreign
 from recursa.evaluation.evaluator import given
 from recursa.evaluation.facade import Facade
@@ -336,53 +336,16 @@ class DerivativeMethods(Facade):
 
     # ---- shared ------------------------------------------------------------------------------------------------------
 
+    # in all of them wrenches turn with their links
+    _tangent = asks(first_order.LINEARIZE_ALONG)
+    _inverse_derivatives = asks(first_order.INVERSE_DYNAMICS_DERIVATIVES)
+    _forward_derivatives = asks(first_order.FORWARD_DYNAMICS_DERIVATIVES)
+    _state_space = asks(first_order.STATE_SPACE)
+
     @property
     def _joint_damping(self) -> Array:
         """``d joint_losses/d v`` (nv,), of joints that slide: damping, that of tied joints with their sources'."""
         return np.array(gathering.damping_coefficients(self.model))
-
-    @answers(first_order.LINEARIZE_ALONG)
-    def _tangent(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        dq: ArrayLike,
-        dv: ArrayLike,
-        da: ArrayLike,
-        *,
-        wrenches: Any = None,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """d tau (..., nv) along a direction; wrenches turn with their links."""
-
-    @answers(first_order.INVERSE_DYNAMICS_DERIVATIVES)
-    def _inverse_derivatives(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        wrenches: Any = None,
-        packed: bool = False,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """d tau by q, v and a, (..., 3, nv, nv) or (..., 3, n); wrenches turn with their links."""
-
-    @answers(first_order.FORWARD_DYNAMICS_DERIVATIVES)
-    def _forward_derivatives(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        *,
-        wrenches: Any = None,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """d a by q, v and tau, (..., 3, nv, nv); wrenches turn with their links."""
 
     def _turned_back(self, q: ArrayLike, wrenches: Any) -> Iterator[Array]:
         """Joint forces (..., nv, nv) per dq of each wrench in world axes, beyond those of one that turns along."""
@@ -390,19 +353,6 @@ class DerivativeMethods(Facade):
             jacobian = self._answer(JACOBIAN, {"q": q}, {"link": wrench.at, "frame": "body"})
             pose = self._answer(POSE_OF_LINK, {"q": q}, {"link": wrench.at})
             yield np.swapaxes(jacobian, -1, -2) @ turned_back(wrench, pose) @ jacobian[..., :3, :]
-
-    @answers(first_order.STATE_SPACE)
-    def _state_space(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        *,
-        wrenches: Any = None,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """A and B, one after the other, (..., 6 nv^2); wrenches turn with their links."""
 
 
 def _listed(wrenches: Any) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import inverse
 from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
-from recursa.evaluation.answering import answers, learns
+from recursa.evaluation.answering import answers, asks, learns
 from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import given, into
 from recursa.evaluation.facade import Facade
@@ -404,20 +404,4 @@ class DynamicsMethods(Facade):
         both = self._hybrid_dynamics(q, v, a, tau, prescribed=names_of(prescribed), losses=known_losses(losses), **more)
         return HybridDynamics(both[..., 0, :], both[..., 1, :])
 
-    @learns(HYBRID_DYNAMICS)
-    def _hybrid_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        tau: ArrayLike,
-        *,
-        prescribed: tuple[str, ...],
-        wrenches: Any = None,
-        losses: Losses = False,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Accelerations and torques, (..., 2, nv)."""
-        arrays = {"q": q, "v": v, "a": a, "tau": tau, "wrenches": wrenches}
-        return self._answer(HYBRID_DYNAMICS, arrays, {"prescribed": prescribed, "losses": losses}, out, threads)
+    _hybrid_dynamics = asks(HYBRID_DYNAMICS)
