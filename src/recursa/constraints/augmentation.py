@@ -40,7 +40,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.small_systems import Ranked, factored, is_zero, null_vectors, shortest, solve_ranked
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Step, Sweep, Values, base_to_tip, tip_to_base
 
 # ---- inward: what rows do at joints, and the Delassus matrix ---------------------------------------------------------
 
@@ -127,6 +127,13 @@ def decided(model: Model) -> tuple[tuple[str, ...], Callable[..., Turns]]:
     blocks = row_blocks(model)
     reads = tuple(f"{turn(k)}@robot" for k in range(rounds(blocks)))
     return reads, lambda *numbers: Turns(blocks, [one.entries for one in numbers])
+
+
+def factored_values(model: Model, values: Values) -> tuple[Ranked, Turns]:
+    """The factors of the Delassus matrix that a plan found, and how its rows were made orthogonal."""
+    robot, (reads, turns_of) = values.robot, decided(model)
+    turns = turns_of(*(robot[name.removesuffix("@robot")] for name in reads))
+    return delassus_factors(model, model.unit_length, robot["delassus"], robot["yielding"], turns), turns
 
 
 def solving(model: Model, unit_length: float, *, least: bool = False) -> Step:

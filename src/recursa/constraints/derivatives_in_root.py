@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from recursa.constraints.augmentation import DRIVEN, constraint_buffers, decided, delassus_factors, inward, solving
+from recursa.constraints.augmentation import DRIVEN, constraint_buffers, factored_values, inward, solving
 from recursa.constraints.derivatives import at_closings, changes
 from recursa.constraints.ends import ROOT, Numbers, put_down_ends_in_root, read_ends
 from recursa.constraints.rows import demand_steps, row_bodies, total_wrench
@@ -134,9 +134,7 @@ def factors(model: Model, values: Values) -> Factors:
     both = list(state_entries(model, values))
     by_q, by_v = _square(both[: n * n], n), _square(both[n * n :], n)
     by_q = [[_less(x, y) for x, y in zip(*rows, strict=True)] for rows in zip(by_q, change.forces, strict=True)]
-    robot, (reads, turns_of) = values.robot, decided(model)
-    turns = turns_of(*(robot[name.removesuffix("@robot")] for name in reads))
-    kept = delassus_factors(model, model.unit_length, robot["delassus"], robot["yielding"], turns)
+    kept, turns = factored_values(model, values)
     pushed_by = [turns.forward([_dot(row, column) for row in change.rows]) for column in inverse]  # Y = inv(mass) G*
     along = [solve_ranked(kept, row) for row in pushed_by]  # rows of Y inv(A), both of orthogonal rows
     K: list[list[Scalar]] = [[0.0] * n for _ in range(n)]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recursa.constraints import dense, plans
-from recursa.constraints.augmentation import decided, delassus_factors
+from recursa.constraints.augmentation import factored_values
 from recursa.constraints.jacobian import jacobian_plan
 from recursa.constraints.quantities import mass_and_rows, require_constraints, scales_of
 from recursa.dynamics import mass_matrix
@@ -80,9 +80,7 @@ def _factors(of: Subject, given: Names) -> Recipe:
 
 
 def _entries(model: Model, values: Values) -> Iterator[Scalar]:
-    robot, (reads, turns_of) = values.robot, decided(model)
-    turns = turns_of(*(robot[name.removesuffix("@robot")] for name in reads))
-    of = delassus_factors(model, model.unit_length, robot["delassus"], robot["yielding"], turns)
+    of, turns = factored_values(model, values)
     columns = (
         turns.undone(in_given_order(of, [0.0] * k + [1.0, *row[k + 1 :]]))
         for k, row in enumerate(in_order_of_steps(of))

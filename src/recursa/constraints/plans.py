@@ -29,8 +29,8 @@ from recursa.dynamics.articulated import (
     INNOVATIONS,
     Elimination,
     completed,
-    smoothed,
 )
+from recursa.dynamics.four_algorithms import smooth
 from recursa.dynamics.inverse import drift
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses
@@ -323,19 +323,11 @@ def impulse_plan(model: Model, unit_length: float, *, least: bool = False) -> Pl
 
 
 @divides_by_hinges
-def pushed(
-    done: tuple[Elimination, ...], nu: Sequence[Scalar], step: Transform, parent: Motion
-) -> tuple[tuple[Scalar, ...], Motion]:
-    """``inv(mass) G* lambda``: the way that forces along the constraints push the joints."""
-    return smoothed(done, nu, step.inverse_motion(parent))
-
-
-@divides_by_hinges
 def jumped(
     done: tuple[Elimination, ...], nu: Sequence[Scalar], step: Transform, parent: Motion, v: Sequence[Scalar]
 ) -> tuple[tuple[Scalar, ...], Motion]:
     """Speeds after impulses: ``v + inv(mass) G* lambda``."""
-    change, here = pushed(done, nu, step, parent)
+    change, here = smooth(done, nu, step, parent)
     return tuple(x + dx for x, dx in zip(v, change, strict=True)), here
 
 
@@ -377,6 +369,5 @@ def has_places(model: Model) -> bool:
 
 def closing_plan(model: Model, unit_length: float) -> Plan:
     """A step of Newton's method towards closed loops, on the way of constraint forces: ``x = -inv(M) G* inv(A) e``."""
-    reads = ("elimination", "nu", "X", "jump@parent")
-    last = Step(pushed, reads, ("after", "jump"), "x = inv(mass) G* lambda")
+    last = Step(smooth, ("elimination", "nu", "X", "jump@parent"), ("after", "jump"), "x = inv(mass) G* lambda")
     return _pushed_plan("close_loops", model, unit_length, POSE, (), _error_steps(model, "demand@robot"), last)

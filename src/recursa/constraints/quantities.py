@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -204,16 +204,18 @@ def _forces(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Co
     require_constraints(model)
     if by_matrices(of):
         if losses:
-            return Composed(partial(_losses_first, CONSTRAINT_FORCES, losses))
+            return Composed(partial(losses_first, CONSTRAINT_FORCES, {}, losses))
         return _dense_recipe(of, given, _projected_multipliers, (model.ncon,))
     plan = plans.forces_plan(model, model.unit_length, **_options(model, given, losses))
     return Recipe(plan, plans.added_up("lambda"), (model.ncon,), MayMove.INERTIAS)
 
 
-def _losses_first(record: Quantity, losses: Losses, others: Any, *, tau: Any, v: Any, **more: Any) -> Array:
+def losses_first(
+    record: Quantity, options: Mapping[str, Any], losses: Losses, others: Any, *, tau: Any, v: Any, **more: Any
+) -> Array:
     """Methods that know no losses get torques from which they are taken off."""
     left = np.asarray(tau) - others(JOINT_LOSSES, {"losses": losses}, v=v)
-    return others(record, {"losses": False}, tau=left, v=v, **more)  # type: ignore[no-any-return]
+    return others(record, {**options, "losses": False}, tau=left, v=v, **more)  # type: ignore[no-any-return]
 
 
 def _wrenches(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Composed:
@@ -328,59 +330,52 @@ _ROWS = "in the order of the constraints"
 _MULTIPLIERS = "N m where an equation turns, N where it moves, in the order of the constraints"
 _OPTIONAL = ("wrenches", "parameters", "prescribed")
 _READS = {"wrenches": "wrench"}
+_quantity = partial(Quantity, on_constraints="obeys")
 
-CONSTRAINT_ERROR = Quantity("constraint_error", ("q",), _error, f"rad and m, {_ROWS}", on_constraints="obeys")
-CONSTRAINT_JACOBIAN = Quantity(
-    "constraint_jacobian", ("q",), _jacobian, f"times v: rad/s and m/s, {_ROWS}", on_constraints="obeys"
-)
-CONSTRAINT_BIAS = Quantity(
+CONSTRAINT_ERROR = _quantity("constraint_error", ("q",), _error, f"rad and m, {_ROWS}")
+CONSTRAINT_JACOBIAN = _quantity("constraint_jacobian", ("q",), _jacobian, f"times v: rad/s and m/s, {_ROWS}")
+CONSTRAINT_BIAS = _quantity(
     "constraint_bias",
     ("q", "v"),
     _bias,
     f"rad/s^2 and m/s^2, {_ROWS}",
     optional=("prescribed",),
-    on_constraints="obeys",
 )
-CONSTRAINT_FORCES = Quantity(
+CONSTRAINT_FORCES = _quantity(
     "constraint_forces",
     ("q", "v", "tau"),
     _forces,
     _MULTIPLIERS,
     optional=_OPTIONAL,
     reads=_READS,
-    on_constraints="obeys",
 )
-CONSTRAINT_WRENCHES = Quantity(
+CONSTRAINT_WRENCHES = _quantity(
     "constraint_wrenches",
     ("q", "v", "tau"),
     _wrenches,
     "per link (moment, force) in N m and N, link axes at the link origin",
     optional=_OPTIONAL,
     reads=_READS,
-    on_constraints="obeys",
 )
-WRENCHES_OF_MULTIPLIERS = Quantity(
+WRENCHES_OF_MULTIPLIERS = _quantity(
     "constraints.wrenches_of_multipliers",
     ("q", "multipliers"),
     _of_multipliers,
     "per link (moment, force) in N m and N, link axes at the link origin",
-    on_constraints="obeys",
 )
-CONSTRAINT_DELASSUS = Quantity(
+CONSTRAINT_DELASSUS = _quantity(
     "constraint_delassus",
     ("q",),
     _delassus,
     "times constraint forces: rad/s^2 and m/s^2",
     optional=("parameters",),
-    on_constraints="obeys",
 )
-PROJECT_VELOCITY = Quantity(
+PROJECT_VELOCITY = _quantity(
     "project_velocity",
     ("q", "v"),
     _project_velocity,
     "rad/s for rotations, m/s for translations; places as in v",
     optional=("parameters",),
-    on_constraints="obeys",
 )
 IMPULSES = Quantity(
     "constraints.impulses",
