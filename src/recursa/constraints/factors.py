@@ -104,9 +104,9 @@ def _dense_entries(model: Model, values: Values) -> Iterator[Scalar]:
     columns, pivots = [], []
     for k, there in enumerate(of.independent):
         length = of.lower[k][k]
-        columns.append(of.given([0.0] * k + [row[k] / length for row in of.lower[k:]]))
+        columns.append(in_given_order(of, [0.0] * k + [row[k] / length for row in of.lower[k:]]))
         pivots.append(there * (length * length) * yielding)
-    order = of.taken([float(k) for k in range(model.ncon)]) + [float(k) for k in _others(model.ncon, of.live)]
+    order = in_steps(of, [float(k) for k in range(model.ncon)]) + [float(k) for k in _others(model.ncon, of.live)]
     return _listed(model.ncon, columns, pivots, order)
 
 

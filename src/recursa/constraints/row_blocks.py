@@ -34,7 +34,7 @@ from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.equations import Closing, Equation, Telling
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.small_systems import exchange_both_ways, exchanged, inverse_pivot, is_zero, largest_first
+from recursa.spatial.small_systems import exchange_both_ways, exchanged, in_steps, inverse_pivot, is_zero, largest_first
 from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, run
 
 LARGEST_BLOCK = 18  # rows: constraints that share joints are joined up to this size, as three welds
@@ -85,7 +85,7 @@ def _clearly_independent(model: Model, seed: int) -> bool:
     found = dense.orthonormal(rows, scales)
     if sum(found.independent) < model.ncon:
         return False
-    lengths = [row[k] / scale for k, (row, scale) in enumerate(zip(found.lower, found.taken(scales), strict=True))]
+    lengths = [row[k] / scale for k, (row, scale) in enumerate(zip(found.lower, in_steps(found, scales), strict=True))]
     return min(lengths) > CLEARLY * max(lengths)
 
 

@@ -21,7 +21,7 @@ from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, each_link
 
 @one_operand
 class Felt(NamedTuple):
-    """What of every row's wrench is felt at a body; nothing of most."""
+    """Forces at a body that are added one by one, such as what is felt there of every row's wrench: nothing of most."""
 
     forces: tuple[Force, ...]
 
