@@ -202,8 +202,3 @@ def combined(rows: Matrix, factors: Row, size: int) -> list[Scalar]:
     for row, factor in zip(rows, factors, strict=True):
         total = [x + factor * y for x, y in zip(total, row, strict=True)]
     return total
-
-
-def row_scales(units: Sequence[str], unit_length: float) -> list[float]:
-    """How large rows of G usually are: 1 where they turn, the robot's own length where they move."""
-    return [1.0 if unit == "r" else unit_length for unit in units]

@@ -79,7 +79,7 @@ def derivatives_plan(model: Model, *, wrenches: bool = False, springs: bool = Fa
     """Everything that the product is made of."""
     drive, torque = driving(False, springs)
     stiff = (STIFFER_OWN,) if springs else ()
-    bodies, unit_length = row_bodies(model), model.unit_length
+    bodies = row_bodies(model)
     ends, end_buffers = put_down_ends_in_root(model)
     again, then_buffers = put_down_ends_in_root(model, then=True)
     closings, closing_buffers = at_closings(model, "qdd", then=True)
@@ -90,9 +90,9 @@ def derivatives_plan(model: Model, *, wrenches: bool = False, springs: bool = Fa
         tip_to_base(OUTWARD, *drive, INNOVATIONS.reading(tau=torque)),
         base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, only=bodies),
         *ends,
-        *inward(model, unit_length, in_root=True),
+        *inward(model, in_root=True),
         *demand_steps(model, told=False),
-        base_to_tip(solving(model, unit_length), only=(0,)),
+        base_to_tip(solving(model), only=(0,)),
         base_to_tip(DRIVEN, only=bodies),
         base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, COMPLIANCE, HINGE, *AT_BODIES, *external),
         *again,

@@ -11,7 +11,8 @@ import numpy as np
 from recursa.constraints import dense, plans
 from recursa.constraints.augmentation import factored_values
 from recursa.constraints.jacobian import jacobian_plan
-from recursa.constraints.quantities import mass_and_rows, require_constraints, scales_of
+from recursa.constraints.quantities import mass_and_rows, require_constraints
+from recursa.constraints.rows import row_scales
 from recursa.dynamics import mass_matrix
 from recursa.errors import ShapeError
 from recursa.model.model import Model
@@ -75,7 +76,7 @@ def _factors(of: Subject, given: Names) -> Recipe:
     if of.tied:
         plan = fuse(mass_matrix.MASS_MATRIX_PLAN, jacobian_plan(model), name="delassus_factors, tied")
         return Recipe(plan, partial(_dense_entries, model), shape, MayMove.INERTIAS)
-    plan = plans.delassus_plan(model, model.unit_length, orthogonal=True)
+    plan = plans.delassus_plan(model, orthogonal=True)
     return Recipe(plan, partial(_entries, model), shape, MayMove.INERTIAS)
 
 
@@ -100,7 +101,7 @@ def _dense_entries(model: Model, values: Values) -> Iterator[Scalar]:
     for k, row in enumerate(mass):
         yielding = yielding + reciprocal(row[k])
     usual = reciprocal(sqrt(yielding))
-    of = dense.orthonormal([[x * usual for x in whitened(mass, row)] for row in G], scales_of(model, model.unit_length))
+    of = dense.orthonormal([[x * usual for x in whitened(mass, row)] for row in G], row_scales(model))
     columns, pivots = [], []
     for k, there in enumerate(of.independent):
         length = of.lower[k][k]

@@ -31,7 +31,7 @@ from recursa.dynamics.articulated import (
     completed,
 )
 from recursa.dynamics.four_algorithms import smooth
-from recursa.dynamics.inverse import drift
+from recursa.dynamics.inverse import EXTERNAL, drift, pushing
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.needs import divides_by_hinges
@@ -142,7 +142,7 @@ def added_up(name: str) -> Callable[[Values], Iterable[Scalar]]:
 # ---- the Delassus matrix ---------------------------------------------------------------------------------------------
 
 
-def delassus_plan(model: Model, unit_length: float, *, orthogonal: bool = False) -> Plan:
+def delassus_plan(model: Model, *, orthogonal: bool = False) -> Plan:
     """A = G inv(mass) G*, and how much the joints yield; or that of rows made orthogonal in blocks."""
     ends, buffers = put_down_ends(model, POSE)
     sweeps = (
@@ -150,7 +150,7 @@ def delassus_plan(model: Model, unit_length: float, *, orthogonal: bool = False)
         posed(model),
         tip_to_base(ELIMINATE),
         *ends,
-        *inward(model, unit_length, orthogonal=orthogonal),
+        *inward(model, orthogonal=orthogonal),
     )
     return Plan("constraint_delassus", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, LINK_POSES), sweeps)
 
@@ -166,7 +166,6 @@ def delassus_entries(model: Model, values: Values) -> Iterator[Scalar]:
 
 def forward_plan(
     model: Model,
-    unit_length: float,
     *,
     wrenches: bool = False,
     links: bool = False,
@@ -176,42 +175,16 @@ def forward_plan(
 ) -> Plan:
     """Accelerations that obey the constraints."""
     sweeps = (
-        *_innovations(losses, springs),
-        *_multipliers(model, unit_length, told=told),
+        *_as_far_as_multipliers(model, wrenches, losses, springs, told),
         base_to_tip(DRIVEN, only=row_bodies(model)),
         base_to_tip(ACCELERATIONS),
     )
-    ready = completed(sweeps, wrenches=wrenches, links=links)
+    ready = completed(sweeps, wrenches=False, links=links)
     return Plan("constrained_forward_dynamics", _forward_buffers(model), ready)
-
-
-def _innovations(losses: Losses, springs: bool) -> tuple[Sweep, Sweep]:
-    """Out and in as without constraints: eliminations, and the innovations of the free motion."""
-    drive, torque = driving(losses, springs)
-    inward = tip_to_base(ELIMINATE, *drive, INNOVATIONS.reading(tau=torque))
-    return base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE), inward
-
-
-def _forward_buffers(model: Model) -> tuple[Buffer, ...]:
-    _, buffers = put_down_ends(model, ACCELERATION)
-    return *ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, LINK_POSES, Buffer("acting", Force.zero())
-
-
-def _multipliers(model: Model, unit_length: float, *, told: bool, least: bool = False) -> tuple[Sweep, ...]:
-    """From the innovations of the free motion to multipliers."""
-    ends, _ = put_down_ends(model, ACCELERATION)
-    return (
-        posed(model, ACCELERATIONS),
-        *ends,
-        *inward(model, unit_length),
-        *demand_steps(model, told),
-        base_to_tip(solving(model, unit_length, least=least), only=_ONCE),
-    )
 
 
 def forces_plan(
     model: Model,
-    unit_length: float,
     *,
     on_links: bool = False,
     wrenches: bool = False,
@@ -220,13 +193,33 @@ def forces_plan(
     told: bool = False,
 ) -> Plan:
     """The shortest multipliers; with ``on_links`` what they do to links, "acting"."""
-    sweeps = (
-        *_innovations(losses, springs),
-        *_multipliers(model, unit_length, told=told, least=True),
+    sweeps = _as_far_as_multipliers(model, wrenches, losses, springs, told, least=True)
+    acting = _acting_steps(model) if on_links else ()
+    return Plan("constraint_forces", _forward_buffers(model), (*sweeps, *acting))
+
+
+def _as_far_as_multipliers(
+    model: Model, wrenches: bool, losses: Losses, springs: bool, told: bool, *, least: bool = False
+) -> tuple[Sweep, ...]:
+    """Out and in as without constraints, then from the innovations of the free motion to multipliers."""
+    drive, torque = driving(losses, springs)
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
+    ends, _ = put_down_ends(model, ACCELERATION)
+    return (
+        *bring,
+        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE, *external),
+        tip_to_base(ELIMINATE, *drive, INNOVATIONS.reading(tau=torque)),
+        posed(model, ACCELERATIONS),
+        *ends,
+        *inward(model),
+        *demand_steps(model, told),
+        base_to_tip(solving(model, least=least), only=_ONCE),
     )
-    ready = completed((*sweeps, base_to_tip(RELATIVE)), wrenches=wrenches, links=False)[:-1]
-    ready = (*ready, *_acting_steps(model)) if on_links else ready
-    return Plan("constraint_forces", _forward_buffers(model), ready)
+
+
+def _forward_buffers(model: Model) -> tuple[Buffer, ...]:
+    _, buffers = put_down_ends(model, ACCELERATION)
+    return *ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, LINK_POSES, Buffer("acting", Force.zero())
 
 
 def acting_plan(model: Model) -> Plan:
@@ -311,7 +304,7 @@ def _telling_speed(count: int, of: Telling) -> Step:
     return Step(speed, ("v",), ("demand@robot",), "v of a joint")
 
 
-def impulse_plan(model: Model, unit_length: float, *, least: bool = False) -> Plan:
+def impulse_plan(model: Model, *, least: bool = False) -> Plan:
     """Speeds after impulses along the constraints that leave ``G v = 0``: the nearest such in the kinetic energy.
 
     ``least``: the impulses "lambda" are the shortest that do it.
@@ -319,7 +312,7 @@ def impulse_plan(model: Model, unit_length: float, *, least: bool = False) -> Pl
     reads = ("elimination", "nu", "X", "jump@parent", "v")
     last = Step(jumped, reads, ("after", "jump"), "v+ = v + inv(mass) G* lambda")
     demand = velocity_demand_steps(model)
-    return _pushed_plan("project_velocity", model, unit_length, TWIST, (VELOCITY,), demand, last, least=least)
+    return _pushed_plan("project_velocity", model, TWIST, (VELOCITY,), demand, last, least=least)
 
 
 @divides_by_hinges
@@ -334,7 +327,6 @@ def jumped(
 def _pushed_plan(
     name: str,
     model: Model,
-    unit_length: float,
     known: int,
     moving: tuple[Step, ...],
     demand: Iterable[Sweep],
@@ -349,9 +341,9 @@ def _pushed_plan(
         posed(model, *moving),
         tip_to_base(ELIMINATE, Step(still, ("joint",), ("nu",), "nu = 0")),
         *ends,
-        *inward(model, unit_length),
+        *inward(model),
         *demand,
-        base_to_tip(solving(model, unit_length, least=least), only=_ONCE),
+        base_to_tip(solving(model, least=least), only=_ONCE),
         base_to_tip(DRIVEN, only=row_bodies(model)),
         base_to_tip(last),
     )
@@ -367,7 +359,7 @@ def has_places(model: Model) -> bool:
     return any(isinstance(of, Relating) or (isinstance(of, Closing) and of.anchored) for of in model.equations)
 
 
-def closing_plan(model: Model, unit_length: float) -> Plan:
+def closing_plan(model: Model) -> Plan:
     """A step of Newton's method towards closed loops, on the way of constraint forces: ``x = -inv(M) G* inv(A) e``."""
     last = Step(smooth, ("elimination", "nu", "X", "jump@parent"), ("after", "jump"), "x = inv(mass) G* lambda")
-    return _pushed_plan("close_loops", model, unit_length, POSE, (), _error_steps(model, "demand@robot"), last)
+    return _pushed_plan("close_loops", model, POSE, (), _error_steps(model, "demand@robot"), last)

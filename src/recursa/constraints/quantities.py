@@ -11,6 +11,7 @@ import numpy as np
 
 from recursa.constraints import dense, plans
 from recursa.constraints.jacobian import jacobian_plan, jacobian_rows
+from recursa.constraints.rows import row_scales
 from recursa.dynamics import mass_matrix
 from recursa.dynamics.gathering import flat, joint_matrix, joint_vector
 from recursa.dynamics.joint_space import vector_of
@@ -123,14 +124,9 @@ def _matrices(model: Model, values: Values) -> Matrices:
     return Matrices(mass, moments, rows, list(values.robot["demand"].entries))
 
 
-def scales_of(model: Model, unit_length: float) -> list[float]:
-    """How large rows of G usually are."""
-    return dense.row_scales([unit for one in model.equations for unit in one.units], unit_length)
-
-
 def orthonormal_rows(model: Model, G: dense.Matrix) -> dense.Orthonormal:
     """Rows of G made orthonormal, with their rank judged."""
-    return dense.orthonormal(G, scales_of(model, model.unit_length))
+    return dense.orthonormal(G, row_scales(model))
 
 
 def _projected(model: Model, values: Values) -> list[Scalar]:
@@ -172,7 +168,7 @@ def forward_recipe(of: Subject, given: Names, *, losses: Losses, method: str | N
         if links or losses:
             raise NoSweepError("method 'projection' is for joints without losses, and not for accelerations of links")
         return _dense_recipe(of, given, _projected, (model.nv,))
-    plan = plans.forward_plan(model, model.unit_length, links=links, **_options(model, given, losses))
+    plan = plans.forward_plan(model, links=links, **_options(model, given, losses))
     gather = partial(joints_and_links, model) if links else vector_of(model, "qdd")
     shape = (model.nv + 6 * len(model.links) if links else model.nv,)
     return Recipe(plan, gather, shape, MayMove.INERTIAS)
@@ -206,7 +202,7 @@ def _forces(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Co
         if losses:
             return Composed(partial(losses_first, CONSTRAINT_FORCES, {}, losses))
         return _dense_recipe(of, given, _projected_multipliers, (model.ncon,))
-    plan = plans.forces_plan(model, model.unit_length, **_options(model, given, losses))
+    plan = plans.forces_plan(model, **_options(model, given, losses))
     return Recipe(plan, plans.added_up("lambda"), (model.ncon,), MayMove.INERTIAS)
 
 
@@ -224,7 +220,7 @@ def _wrenches(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | 
     shape = (len(model.links), 6)
     if by_matrices(of):
         return Composed(partial(_from_multipliers, losses))
-    plan = plans.forces_plan(model, model.unit_length, on_links=True, **_options(model, given, losses))
+    plan = plans.forces_plan(model, on_links=True, **_options(model, given, losses))
     return Recipe(plan, partial(plans.acting_entries, model), shape, MayMove.INERTIAS)
 
 
@@ -250,7 +246,7 @@ def _delassus(of: Subject, given: Names) -> Recipe:
     if of.tied:
         plan = fuse(mass_matrix.MASS_MATRIX_PLAN, jacobian_plan(model), name="constraint_delassus, tied")
         return Recipe(plan, partial(_dense_delassus, model), shape, MayMove.INERTIAS)
-    plan = plans.delassus_plan(model, model.unit_length)
+    plan = plans.delassus_plan(model)
     return Recipe(plan, partial(plans.delassus_entries, model), shape, MayMove.INERTIAS)
 
 
@@ -292,7 +288,7 @@ def _speeds_recipe(of: Subject, *, impulses: bool) -> Recipe:
     require_constraints(model)
     shape = (model.nv + model.ncon if impulses else model.nv,)
     if not by_matrices(of):
-        plan = plans.impulse_plan(model, model.unit_length, least=impulses)
+        plan = plans.impulse_plan(model, least=impulses)
         gather = partial(_speeds_and_impulses, model) if impulses else vector_of(model, "after")
         return Recipe(plan, gather, shape, MayMove.INERTIAS)
     keep = Step(as_given, ("v",), ("speeds",), "the given speeds")

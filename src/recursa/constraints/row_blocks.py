@@ -27,7 +27,7 @@ from typing import NamedTuple
 from recursa.constraints import dense
 from recursa.constraints.ends import Numbers
 from recursa.constraints.jacobian import jacobian_plan, jacobian_rows
-from recursa.constraints.rows import Response, bodies_of, row_bodies, support_of
+from recursa.constraints.rows import Response, bodies_of, row_bodies, row_scales, support_of
 from recursa.dynamics.articulated import Elimination
 from recursa.dynamics.configuration import random_state
 from recursa.dynamics.needs import divides_by_hinges
@@ -81,7 +81,7 @@ def _meshes(model: Model) -> Iterator[tuple[int, int]]:
 def _clearly_independent(model: Model, seed: int) -> bool:
     q, _ = random_state(model, seed, within_limits=False)
     rows = jacobian_rows(model, run(jacobian_plan(model), model, {"q": q.tolist()}))
-    scales = dense.row_scales([unit for of in model.equations for unit in of.units], model.unit_length)
+    scales = row_scales(model)
     found = dense.orthonormal(rows, scales)
     if sum(found.independent) < model.ncon:
         return False
@@ -117,9 +117,10 @@ def _cannot_depend(model: Model, of: Equation) -> bool:
     return any(model.joints[body].kind.nv == 6 for body in first ^ second)
 
 
-def row_weights(model: Model, unit_length: float) -> list[float]:
+def row_weights(model: Model) -> list[float]:
     """Factors for squares of rows, so that turning and moving can be compared."""
-    return [unit_length * unit_length if unit == "r" else 1.0 for of in model.equations for unit in of.units]
+    square = model.unit_length * model.unit_length
+    return [square if unit == "r" else 1.0 for of in model.equations for unit in of.units]
 
 
 class Turns(NamedTuple):
@@ -279,10 +280,10 @@ def rounds(blocks: tuple[Block, ...]) -> int:
     return max((len(block) for block in blocks), default=1) - 1
 
 
-def turning(model: Model, unit_length: float) -> Iterator[Sweep]:
+def turning(model: Model) -> Iterator[Sweep]:
     """Sweeps that make the rows at bodies, "responses", orthogonal within their blocks."""
     blocks, bodies = row_blocks(model), row_bodies(model)
-    weights = row_weights(model, unit_length)
+    weights = row_weights(model)
     before: tuple[Step, ...] = ()
     for k in range(rounds(blocks)):
         yield base_to_tip(*before, _products(blocks, k), only=bodies)

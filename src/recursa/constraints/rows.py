@@ -218,6 +218,11 @@ def _telling_demand(count: int, of: Telling, told: tuple[str, ...], acceleration
     return Step(demand, (accelerations, *told), ("demand@robot",), "a, less the prescribed")
 
 
+def row_scales(model: Model) -> list[float]:
+    """How large rows of G usually are: 1 where they turn, the robot's own length where they move."""
+    return [1.0 if unit == "r" else model.unit_length for of in model.equations for unit in of.units]
+
+
 # ---- which bodies feel them ------------------------------------------------------------------------------------------
 
 

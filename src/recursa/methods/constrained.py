@@ -75,7 +75,7 @@ def _motion(of: Subject, given: Names) -> Recipe | Composed:
     if by_matrices(of):
         return Composed(_motion_apart)
     options = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "springs": model.has_springs}
-    plan = plans.forward_plan(model, model.unit_length, **options)
+    plan = plans.forward_plan(model, **options)
     return Recipe(plan, partial(_motion_entries, model), (model.nv + model.ncon,), MayMove.INERTIAS)
 
 
