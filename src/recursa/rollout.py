@@ -390,9 +390,8 @@ def _motions(
 
     closing, allowed = None, None
     if constrained(model):
-        scale = model.unit_length
-        closing = after(plans.closing_plan(model, scale), {"q": nq}) if plans.has_places(model) else None
-        allowed = after(plans.impulse_plan(model, scale), {"q": nq, "v": nv})
+        closing = after(plans.closing_plan(model), {"q": nq}) if plans.has_places(model) else None
+        allowed = after(plans.impulse_plan(model), {"q": nq, "v": nv})
     given = [*(() if pushes is None else ("wrenches",)), *own]
     acceleration = answered(FORWARD_DYNAMICS, given, {"losses": losses})
     moved = answered(configuration.INTEGRATE)

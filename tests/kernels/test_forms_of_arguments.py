@@ -243,7 +243,7 @@ def test_wrenches_give_the_bits_of_their_array(name, which):
     (q, v), a = robot.random_state(1), robot.random_state(2)[1]
     wrenches = wrenches_of(robot)[which]
     robot.inverse_dynamics(q, v, a, wrenches=np.zeros((robot.nlinks, 6)))  # an array first: poses are not known yet
-    for ask in (robot.inverse_dynamics, robot.forward_dynamics, robot.diagonal._rates):
+    for ask in (robot.inverse_dynamics, robot.forward_dynamics, robot.diagonal.rates):
         expected = ask(q, v, a, wrenches=General(wrenches if isinstance(wrenches, list | tuple) else [wrenches]))
         ask(q, v, a, wrenches=wrenches)
         with straight_in():

@@ -56,6 +56,13 @@ def test_filtering_in_batches_matches_forward_dynamics_and_newton_euler(form):
         assert found.z.shape == (5, robot.nbodies, 6) and found.epsilon.shape == (5, robot.nv)
 
 
+@pytest.mark.parametrize("losses", ["damping", "friction"])
+def test_one_kind_of_losses_acts_alone(losses):
+    robot = rc.robots.planar(2).with_joint("joint1", damping=0.3, friction=0.2)
+    q, v, tau = state(robot)
+    close(robot.filtering(q, v, tau, losses=losses).a, robot.forward_dynamics(q, v, tau, losses=losses), 1e-12)
+
+
 def test_tied_joints_are_refused():
     robot = tied_gripper()
     q, v = robot.random_state(1)

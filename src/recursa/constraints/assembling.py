@@ -9,6 +9,7 @@ import numpy as np
 
 from recursa.constraints import dense
 from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, require_constraints
+from recursa.constraints.rows import row_scales
 from recursa.dynamics.configuration import INTEGRATE
 from recursa.errors import StateError, shortened
 from recursa.model.constraints import called
@@ -97,8 +98,7 @@ class _Search:
         self.evaluator, self.limits, self.held = evaluator, limits, held
         model: Model = evaluator.model
         self.model = model
-        units = [unit for one in model.equations for unit in one.units]
-        self.scales = np.array(dense.row_scales(units, model.unit_length))
+        self.scales = np.array(row_scales(model))
         self.lengths = np.ones(model.nv)
         for joint in model.joints:
             for k, turns in enumerate(joint.kind.angular):

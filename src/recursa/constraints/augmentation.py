@@ -40,7 +40,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.small_systems import Ranked, factored, is_zero, null_vectors, shortest, solve_ranked
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Step, Sweep, Values, base_to_tip, tip_to_base
 
 # ---- inward: what rows do at joints, and the Delassus matrix ---------------------------------------------------------
 
@@ -50,9 +50,9 @@ def places(count: int) -> dict[tuple[int, int], int]:
     return {pair: at for at, pair in enumerate((i, j) for i in range(count) for j in range(i, count))}
 
 
-def passing(model: Model, unit_length: float, *, in_root: bool = False) -> Step:
+def passing(model: Model, *, in_root: bool = False) -> Step:
     """All rows that are felt at a body, past its joint; in root axes nothing is carried from body to body."""
-    count, blocks = model.ncon, row_blocks(model)
+    count, blocks, square = model.ncon, row_blocks(model), model.unit_length * model.unit_length
 
     @divides_by_hinges
     def passed(
@@ -78,7 +78,7 @@ def passing(model: Model, unit_length: float, *, in_root: bool = False) -> Step:
             onward[row] = w
         yielding: Scalar = 0.0
         for turns, one in zip(joint.kind.angular, done, strict=True):
-            yielding = yielding + one.inverse_d * (unit_length * unit_length if turns else 1.0)
+            yielding = yielding + one.inverse_d * (square if turns else 1.0)
         return tuple(responses), Numbers((yielding,)), Felt.of(count, onward)
 
     return Step(
@@ -112,13 +112,13 @@ def matrix(count: int, entries: Sequence[Scalar]) -> list[list[Scalar]]:
     return [[entries[where[min(i, j), max(i, j)]] for j in range(count)] for i in range(count)]
 
 
-def delassus_factors(model: Model, unit_length: float, delassus: Numbers, yielding: Numbers, turns: Turns) -> Ranked:
+def delassus_factors(model: Model, delassus: Numbers, yielding: Numbers, turns: Turns) -> Ranked:
     """The Delassus matrix in factors, with its rank judged.
 
     A row is as good as zero where it is rounding of what the joints yield altogether: turning by their summed
     compliances, moving by these at the robot's own length.
     """
-    A, weights = matrix(model.ncon, delassus.entries), turns.exchanged(row_weights(model, unit_length))
+    A, weights = matrix(model.ncon, delassus.entries), turns.exchanged(row_weights(model))
     return factored(A, yielding.entries[0], weights, exchange=may_depend(model))
 
 
@@ -129,7 +129,14 @@ def decided(model: Model) -> tuple[tuple[str, ...], Callable[..., Turns]]:
     return reads, lambda *numbers: Turns(blocks, [one.entries for one in numbers])
 
 
-def solving(model: Model, unit_length: float, *, least: bool = False) -> Step:
+def factored_values(model: Model, values: Values) -> tuple[Ranked, Turns]:
+    """The factors of the Delassus matrix that a plan found, and how its rows were made orthogonal."""
+    robot, (reads, turns_of) = values.robot, decided(model)
+    turns = turns_of(*(robot[name.removesuffix("@robot")] for name in reads))
+    return delassus_factors(model, robot["delassus"], robot["yielding"], turns), turns
+
+
+def solving(model: Model, *, least: bool = False) -> Step:
     """The multipliers, of the orthogonal rows and of the rows; ``least``: the shortest of the latter."""
     reads, turns_of = decided(model)
 
@@ -137,7 +144,7 @@ def solving(model: Model, unit_length: float, *, least: bool = False) -> Step:
         delassus: Numbers, yielding: Numbers, demand: Numbers, *numbers: Numbers
     ) -> tuple[Numbers, Numbers]:
         turns = turns_of(*numbers)
-        factors = delassus_factors(model, unit_length, delassus, yielding, turns)
+        factors = delassus_factors(model, delassus, yielding, turns)
         along = solve_ranked(factors, turns.forward([-x for x in demand.entries]))
         found = turns.back(along)
         if least:
@@ -189,14 +196,14 @@ def constraint_buffers(model: Model) -> tuple[Buffer, ...]:
     )
 
 
-def inward(model: Model, unit_length: float, *, in_root: bool = False, orthogonal: bool = True) -> tuple[Sweep, ...]:
+def inward(model: Model, *, in_root: bool = False, orthogonal: bool = True) -> tuple[Sweep, ...]:
     """From the rows at the ends to the Delassus matrix, of rows made orthogonal in blocks or of the rows themselves."""
     bodies, add = row_bodies(model), adding(model.ncon)
-    turns = tuple(turning(model, unit_length)) if orthogonal else ()
+    turns = tuple(turning(model)) if orthogonal else ()
     return (
         *marking(model),
         *wrench_steps(model, in_root=in_root),
-        tip_to_base(passing(model, unit_length, in_root=in_root), *(() if turns else (add,)), only=bodies),
+        tip_to_base(passing(model, in_root=in_root), *(() if turns else (add,)), only=bodies),
         *turns,
         *((base_to_tip(add, only=bodies),) if turns else ()),
     )

@@ -6,18 +6,25 @@ smooth up to half a turn: rotations are measured as ``2 sin(angle/2)`` about the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from recursa.constraints.jets import Jet, angle, root
+from recursa.constraints.slopes import Sloped, chosen, slopes
 from recursa.model.equations import Closing
 from recursa.spatial.rotation import IDENTITY, Rotation
-from recursa.spatial.scalars import Scalar
+from recursa.spatial.scalars import Scalar, atan2, sqrt
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO
 from recursa.spatial.vectors6 import Force, Motion
 
 Errors = tuple[Any, ...]
+
+FLOOR = 1e-16  # of what a root is taken of and divided by: half turns away from closed no direction is the nearest
+
+
+def root(x: Any) -> Any:
+    """The square root of something that is not negative, kept away from zero."""
+    return sqrt(x if isinstance(x, float) and x > FLOOR else chosen(x > FLOOR, x, FLOOR))
 
 
 # ---- the kinds -------------------------------------------------------------------------------------------------------
@@ -55,7 +62,7 @@ def _prismatic(of: Closing, R: Rotation, p: Errors) -> Errors:
 
 
 def _helical(of: Closing, R: Rotation, p: Errors) -> Errors:
-    along = p[2] - angle(R[3] - R[1], R[0] + R[4]) * of.pitch
+    along = p[2] - atan2(R[3] - R[1], R[0] + R[4]) * of.pitch
     return *tilted_z(R), p[0], p[1], along
 
 
@@ -168,8 +175,23 @@ _UNIT_MOTIONS = (*(Motion(axis, ZERO) for axis in _AXES), *(Motion(ZERO, axis) f
 def wrenches(of: Closing, pose: Transform) -> tuple[Force, ...]:
     """Rows of the Jacobian: per equation the wrench on link 2, at the origin of frame 2 in axes of frame 1, whose power
     is the equation's rate. Its opposite acts on link 1 there."""
-    columns = [_rates(of, pose, unit, Motion.zero()) for unit in _UNIT_MOTIONS]
-    return tuple(Force.of([column[k].d for column in columns]) for k in range(len(of.units)))
+    return tuple(Force.of(rates) for rates in _rates(of, pose, _UNIT_MOTIONS))
+
+
+def first_rates(of: Closing, pose: Transform, moving: Motion) -> tuple[Scalar, ...]:
+    """Time derivatives of the errors, see :func:`second_rates`."""
+    return tuple(rate for (rate,) in _rates(of, pose, (moving,)))
+
+
+def _rates(of: Closing, pose: Transform, motions: Sequence[Motion]) -> Iterator[tuple[Scalar, ...]]:
+    """How every error changes along some motions of frame 2 seen from frame 1."""
+    columns = []
+    for column in pose.rotation.columns():
+        turns = (motion.angular.cross(column) for motion in motions)
+        columns.append([Sloped(x, dict(enumerate(by))) for x, *by in zip(column, *turns, strict=True)])
+    shifts = zip(pose.translation, *(motion.linear for motion in motions), strict=True)
+    p = tuple(Sloped(x, dict(enumerate(by))) for x, *by in shifts)
+    return (slopes(error, 0, len(motions)) for error in _errors_of_columns(of, columns, p))
 
 
 def second_rates(of: Closing, pose: Transform, moving: Motion, accelerating: Motion) -> tuple[Scalar, ...]:
@@ -178,24 +200,27 @@ def second_rates(of: Closing, pose: Transform, moving: Motion, accelerating: Mot
     ``moving``: angular velocity of frame 2 seen from frame 1, and velocity of its origin there; ``accelerating``: the
     rates of these, all in axes of frame 1.
     """
-    return tuple(jet.dd for jet in _rates(of, pose, moving, accelerating))
+    w, columns = moving.angular, []
+    for column in pose.rotation.columns():
+        rate = w.cross(column)
+        second = accelerating.angular.cross(column) + w.cross(rate)
+        columns.append([_in_time(*one) for one in zip(column, rate, second, strict=True)])
+    shifts = zip(pose.translation, moving.linear, accelerating.linear, strict=True)
+    errors = _errors_of_columns(of, columns, tuple(_in_time(*one) for one in shifts))
+    return tuple(_rate(_rate(error)) for error in errors)
 
 
-def first_rates(of: Closing, pose: Transform, moving: Motion) -> tuple[Scalar, ...]:
-    """Time derivatives of the errors."""
-    return tuple(jet.d for jet in _rates(of, pose, moving, Motion.zero()))
+def _in_time(x: Scalar, rate: Scalar, second: Scalar) -> Sloped:
+    """A number with its rate, which has a rate again."""
+    return Sloped(Sloped(x, {0: rate}), {0: Sloped(rate, {0: second})})
 
 
-def _rates(of: Closing, pose: Transform, moving: Motion, accelerating: Motion) -> tuple[Jet, ...]:
-    R, w = pose.rotation, moving.angular
-    columns = []
-    for column in R.columns():
-        d = w.cross(column)
-        dd = accelerating.angular.cross(column) + w.cross(d)
-        columns.append([Jet(*one) for one in zip(column, d, dd, strict=True)])
-    rows = Rotation.from_rows(tuple(zip(*columns, strict=True)))
-    p = tuple(Jet(*one) for one in zip(pose.translation, moving.linear, accelerating.linear, strict=True))
-    return tuple(one if isinstance(one, Jet) else Jet(one) for one in ERRORS[of.kind](of, rows, p))
+def _rate(x: Any) -> Any:
+    return slopes(x, 0, 1)[0]
+
+
+def _errors_of_columns(of: Closing, columns: Sequence[Sequence[Sloped]], p: Errors) -> Errors:
+    return ERRORS[of.kind](of, Rotation.from_rows(tuple(zip(*columns, strict=True))), p)
 
 
 def relative(first: Motion, second: Motion) -> Motion:

@@ -19,6 +19,8 @@ from recursa.spatial.scalars import Scalar, reciprocal, sqrt, where
 from recursa.spatial.small_systems import dot as dot
 from recursa.spatial.small_systems import (
     exchanged,
+    in_given_order,
+    in_steps,
     is_zero,
     largest_first,
     real_part,
@@ -37,7 +39,8 @@ class Orthonormal(NamedTuple):
 
     - ``shape``: that of G. ``live``: the rows of G that are not zero for structural reasons; only these have rows in
       what follows.
-    - ``exchanges``: for every step the flags with which its row was exchanged.
+    - ``exchanges``: for every step the flags with which its row was exchanged; :func:`in_steps` takes vectors from the
+      order of G to that of the steps, :func:`in_given_order` back.
     - ``rows``: Q, at most as many as G has columns; zero where a row of G depends on those taken before it.
     - ``lower``: L, row k up to its diagonal; there 1 where Q has a zero row.
     - ``independent``: 1 or 0 for every row of Q.
@@ -50,22 +53,10 @@ class Orthonormal(NamedTuple):
     lower: list[list[Scalar]]
     independent: list[Scalar]
 
-    def taken(self, right: Row) -> list[Scalar]:
-        """One entry for every row of G, in the order in which rows were taken."""
-        entries = [right[k] for k in self.live]
-        for k, flags in enumerate(self.exchanges):
-            entries[k:] = exchanged(flags, entries[k:])
-        return entries
-
-    def given(self, entries: Row) -> list[Scalar]:
-        """The inverse of :meth:`taken`; zero at rows that are not live."""
-        entries = list(entries)
-        for k, flags in reversed(list(enumerate(self.exchanges))):
-            entries[k:] = exchanged(flags, entries[k:])
-        result: list[Scalar] = [0.0] * self.shape[0]
-        for k, entry in zip(self.live, entries, strict=True):
-            result[k] = entry
-        return result
+    @property
+    def size(self) -> int:
+        """The number of rows of G."""
+        return self.shape[0]
 
 
 def orthonormal(G: Matrix, scales: Sequence[float], tolerance: float | None = None) -> Orthonormal:
@@ -131,7 +122,7 @@ def _significant(length: Scalar, largest: Scalar, tolerance: float | None) -> Sc
 def demanded(of: Orthonormal, right: Row) -> list[Scalar]:
     """The shortest a with ``G a = b``, as far as there is one: dependent equations are not asked."""
     y = list[Scalar]()
-    for row, b, there in zip(of.lower, of.taken(right), of.independent, strict=False):
+    for row, b, there in zip(of.lower, in_steps(of, right), of.independent, strict=False):
         rest = b
         for x, factor in zip(y, row, strict=False):
             rest = rest - factor * x
@@ -141,7 +132,7 @@ def demanded(of: Orthonormal, right: Row) -> list[Scalar]:
 
 def fitted(of: Orthonormal, right: Row) -> list[Scalar]:
     """The shortest a of all that make ``G a - b`` smallest: ``L y`` is fitted to b, ``a = Q* y``."""
-    columns, taken = _columns_of_lower(of), of.taken(right)
+    columns, taken = _columns_of_lower(of), in_steps(of, right)
     y = solve_positive(_products(of, columns), [dot(column, taken) for column in columns])
     return combined(of.rows, y, of.shape[1])
 
@@ -150,7 +141,7 @@ def reactions(of: Orthonormal, forces: Row) -> list[Scalar]:
     """The shortest lambda with ``G* lambda = f``, f as far as rows of G reach: ``L* lambda = Q f``."""
     columns = _columns_of_lower(of)
     y = solve_positive(_products(of, columns), [dot(q, forces) for q in of.rows])
-    return of.given(combined(columns, y, len(of.live)))
+    return in_given_order(of, combined(columns, y, len(of.live)))
 
 
 def multipliers(of: Orthonormal, along: Row) -> list[Scalar]:
@@ -160,7 +151,7 @@ def multipliers(of: Orthonormal, along: Row) -> list[Scalar]:
         for i in range(k + 1, len(x)):
             x[k] = x[k] - of.lower[i][k] * x[i]
         x[k] = of.independent[k] * (x[k] / of.lower[k][k])
-    return of.given([*x, *[0.0] * (len(of.live) - len(x))])
+    return in_given_order(of, [*x, *[0.0] * (len(of.live) - len(x))])
 
 
 def _columns_of_lower(of: Orthonormal) -> Matrix:
@@ -211,8 +202,3 @@ def combined(rows: Matrix, factors: Row, size: int) -> list[Scalar]:
     for row, factor in zip(rows, factors, strict=True):
         total = [x + factor * y for x, y in zip(total, row, strict=True)]
     return total
-
-
-def row_scales(units: Sequence[str], unit_length: float) -> list[float]:
-    """How large rows of G usually are: 1 where they turn, the robot's own length where they move."""
-    return [1.0 if unit == "r" else unit_length for unit in units]

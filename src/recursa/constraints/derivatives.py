@@ -22,29 +22,68 @@ three wrenches per row and side say all: p, ``u + crf(V) w`` and w, on s, s' and
 The derivative of ``G* lambda`` has two parts. Wrenches that turn with their links are what derivatives of inverse
 dynamics know; what is left is how lambda's wrench, in link axes, changes with the pose of one link seen from the other.
 Everything is put down in world axes, where columns of different joints meet without being carried.
+
+In one plan everything is in root axes: accelerations and multipliers come first, by the augmentation method; then
+walks as for a robot without constraints, what the constraints do taken off the forces; and how the equations change, at
+closings. What is left is the product of ``(K Psi)`` with r over s, which a kernel makes column by column where columns
+are not zero for good. Where trees do not add up in common axes, parts are put together in world axes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
-from recursa.constraints import closing
-from recursa.constraints.ends import ACCELERATION, PLACED, End, Numbers, put_down_ends, read_ends
-from recursa.constraints.rows import curvature, row_bodies, slope, wrenches_on_link
+from recursa.constraints.augmentation import DRIVEN, constraint_buffers, factored_values, inward, solving
+from recursa.constraints.ends import (
+    ACCELERATION,
+    PLACED,
+    ROOT,
+    End,
+    Numbers,
+    put_down_ends,
+    put_down_ends_in_root,
+    read_ends,
+)
+from recursa.constraints.rows import (
+    GIVEN_MULTIPLIERS,
+    accelerating_errors,
+    curvature,
+    demand_steps,
+    row_bodies,
+    slope,
+    support_of,
+    total_wrench,
+    wrenches_on_link,
+)
 from recursa.constraints.slopes import Sloped, slopes
 from recursa.dynamics import kinematics
 from recursa.dynamics.derivatives import COLUMN_RATES, ColumnRates
 from recursa.dynamics.gathering import speed_index
+from recursa.dynamics.inverse import off, pushing
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.springs import STIFFER_OWN, driving
 from recursa.model.equations import NO_LINK, Closing, Relating
-from recursa.model.model import WORLD, Model
+from recursa.model.model import Model
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar
+from recursa.spatial.small_systems import is_zero, solve_ranked
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, Vec3
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link
+from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, from_each_inward, tip_to_base
+from recursa.walks.derivatives import AT_BODIES, DERIVATIVE_BUFFERS, OUTWARD_SUMS, PAIR_DERIVATIVES, state_entries
+from recursa.walks.forward_derivatives import ACCELERATIONS, BIAS, FORWARD_BUFFERS, INNOVATIONS
+from recursa.walks.mass_matrix_inverse import (
+    COMPLIANCE,
+    HINGE,
+    INVERSE_BUFFERS,
+    OUTWARD,
+    inverse_entries,
+    inverse_walks,
+)
+from recursa.walks.root_axes import BUFFERS, EXTERNAL, MOVING, PARENT_ACCELERATION, free_root
 
 _AXES = X_AXIS, Y_AXIS, Z_AXIS
 _POSE, _FIRST, _SECOND = 0, 6, 12  # where the directions begin: pose of the second link, speeds of the first, second
@@ -89,16 +128,11 @@ def _held(motion: Motion) -> Motion:
 def touches(of: Closing, first: End, second: End) -> list[tuple[Touch, Touch]]:
     """Of every row, on the first and the second link."""
     between = first.pose.inverse @ second.pose
-    seen = closing.seen(of, Transform.identity(), shifted(between))
-    one = seen.first.inverse_motion(_varied(first.velocity, _FIRST))
-    other = seen.second.inverse_motion(_varied(second.velocity, _SECOND))
-    rates = closing.relative_acceleration(
-        one,
-        other,
-        seen.first.inverse_motion(_held(first.acceleration)),
-        seen.second.inverse_motion(_held(second.acceleration)),
+    found = accelerating_errors(
+        of,
+        End(Transform.identity(), _varied(first.velocity, _FIRST), _held(first.acceleration), first.place),
+        End(shifted(between), _varied(second.velocity, _SECOND), _held(second.acceleration), second.place),
     )
-    found = closing.second_rates(of, seen.pose, closing.relative(one, other), rates)
     rows = [wrenches_on_link(of, side, first, second) for side in (0, 1)]
     result = []
     for x, w_first, w_second in zip(found, *rows, strict=True):
@@ -120,10 +154,7 @@ def turning(of: Closing, multipliers: Sequence[Scalar], first: End, second: End)
     ends = End(Transform.identity(), *first[1:]), End(shifted(first.pose.inverse @ second.pose), *second[1:])
     found = []
     for side, end in enumerate((first, second)):
-        total = Force.zero()
-        for k, wrench in enumerate(wrenches_on_link(of, side, *ends)):
-            total = total + wrench * Sloped(multipliers[of.start + k], {})
-        entries = [slopes(x, _POSE, 6) for x in total.components()]
+        entries = [slopes(x, _POSE, 6) for x in total_wrench(of, side, multipliers, *ends).components()]
         by = [end.place.force(Force.of([row[k] for row in entries])) for k in range(6)]  # directions in axes of link 2
         rows = [
             second.place.force(Force.of(row)).components() for row in zip(*(x.components() for x in by), strict=True)
@@ -143,11 +174,6 @@ def in_world(pose: Transform, rates: tuple[ColumnRates, ...]) -> tuple[ColumnRat
 _IN_WORLD = Step(in_world, ("W", "S"), ("S world",), "s, s', s'' in world axes")
 
 
-def given_multipliers(given: Sequence[Scalar]) -> Numbers:
-    """Lambda, for the robot."""
-    return Numbers(tuple(given))
-
-
 def changes_plan(model: Model) -> Plan:
     """Everything at closings and joints that the derivatives are made of."""
     ends, buffers = put_down_ends(model, ACCELERATION)
@@ -156,7 +182,7 @@ def changes_plan(model: Model) -> Plan:
         base_to_tip(RELATIVE),
         base_to_tip(PLACED, VELOCITY, kinematics.ACCELERATION, COLUMN_RATES, _IN_WORLD, only=bodies),
         *ends,
-        base_to_tip(Step(given_multipliers, ("multipliers",), ("lambda@robot",), "lambda"), only=(0,)),
+        GIVEN_MULTIPLIERS,
     ]
     steps, found = at_closings(model)
     sweeps += steps
@@ -248,7 +274,7 @@ def _add_closing(
     model: Model, rates: Sequence[Sequence[ColumnRates]], found: Numbers, of: Closing, total: Changes
 ) -> None:
     forces = [Force.of(found.entries[k : k + 6]) for k in range(0, len(found.entries), 6)]
-    supports = [_support(model, link) for link in of.links]
+    supports = [support_of(model, link) for link in of.links]
     for side, support in enumerate(supports):
         columns = [column for body in support for column in _columns(model, rates, body)]
         for k in range(len(of.units)):
@@ -285,11 +311,6 @@ def _add(row: list[Scalar], column: Column, x: Scalar, factor: float | None = No
     row[column.place] = row[column.place] + x
 
 
-def _support(model: Model, link: int) -> tuple[int, ...]:
-    body = WORLD if link == NO_LINK else model.links[link].body
-    return () if body == WORLD else tuple(model.support(body))
-
-
 def _columns(model: Model, rates: Sequence[Sequence[ColumnRates]], body: int) -> Iterator[Column]:
     for k, own in enumerate(rates[body]):
         yield Column(*speed_index(model.joints[body], k), own)
@@ -313,3 +334,148 @@ def _add_relation(model: Model, values: Values, of: Relating, total: Changes) ->
 def change_entries(model: Model, values: Values) -> Iterator[Scalar]:
     """All four, row by row."""
     return (x for matrix in changes(model, values) for row in matrix for x in row)
+
+
+Rows = Sequence[Sequence[Scalar]]
+
+
+def has_common_axes(model: Model) -> bool:
+    """Whether the ends of every closing are in trees that add up in the same axes, as all are but several flyers."""
+    for of in (one for one in model.equations if isinstance(one, Closing)):
+        roots = {min(support) for support in (support_of(model, link) for link in of.links) if support}
+        if len(roots) > 1 and any(free_root(model.joints[root]) for root in roots):
+            return False
+    return True
+
+
+# ---- in one plan: multipliers ----------------------------------------------------------------------------------------
+
+
+def _reactions(model: Model) -> Iterator[Sweep]:
+    """What the multipliers do to bodies, in root axes, need not come through their joints."""
+    for of in (one for one in model.equations if isinstance(one, Closing)):
+        for side, link in enumerate(of.links):
+            if support_of(model, link):
+                yield each_link(_reaction(model, of, side), only=(link,))
+
+
+def _reaction(model: Model, of: Closing, side: int) -> Step:
+    reads, both = read_ends(model, of)
+
+    def reaction(offset: Transform, multipliers: Numbers, *put: Any) -> Force:
+        ends = both(*put)
+        return -ends[side].place.force(total_wrench(of, side, multipliers.entries, *ends))
+
+    return Step(reaction, ("offset", "lambda@robot", *reads), ("f@body",), "f -= G* lambda")
+
+
+# ---- in one plan: all of it ------------------------------------------------------------------------------------------
+
+
+def derivatives_plan(model: Model, *, wrenches: bool = False, springs: bool = False) -> Plan:
+    """Everything that the product is made of."""
+    drive, torque = driving(False, springs)
+    stiff = (STIFFER_OWN,) if springs else ()
+    bodies = row_bodies(model)
+    ends, end_buffers = put_down_ends_in_root(model)
+    again, then_buffers = put_down_ends_in_root(model, then=True)
+    closings, closing_buffers = at_closings(model, "qdd", then=True)
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
+    sweeps = (
+        *bring,
+        base_to_tip(*MOVING, ROOT, *BIAS, *(off("b", step) for step in external)),
+        tip_to_base(OUTWARD, *drive, INNOVATIONS.reading(tau=torque)),
+        base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, only=bodies),
+        *ends,
+        *inward(model, in_root=True),
+        *demand_steps(model, told=False),
+        base_to_tip(solving(model), only=(0,)),
+        base_to_tip(DRIVEN, only=bodies),
+        base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, COMPLIANCE, HINGE, *AT_BODIES, *external),
+        *again,
+        *closings,
+        *_reactions(model),
+        tip_to_base(*OUTWARD_SUMS, *stiff),
+        from_each_inward(PAIR_DERIVATIVES),
+        *inverse_walks(model),
+    )
+    buffers = (
+        *BUFFERS,
+        *FORWARD_BUFFERS,
+        *INVERSE_BUFFERS,
+        *DERIVATIVE_BUFFERS,
+        *constraint_buffers(model),
+        *end_buffers,
+        *(one for one in then_buffers if one.name != "root"),
+        *closing_buffers,
+    )
+    return Plan("constrained_forward_dynamics_derivatives", buffers, sweeps)
+
+
+# ---- in one plan: the result -----------------------------------------------------------------------------------------
+
+
+class Factors(NamedTuple):
+    """K over Psi*, and r over s by q and by v: each (nv + ncon, nv)."""
+
+    left: list[list[Scalar]]
+    by_q: list[list[Scalar]]
+    by_v: list[list[Scalar]]
+
+
+def factors(model: Model, values: Values) -> Factors:
+    """From the values of :func:`derivatives_plan`."""
+    n, m = model.nv, model.ncon
+    change = changes(model, values, "rates")
+    inverse = _square(list(inverse_entries(model, values)), n)
+    both = list(state_entries(model, values))
+    by_q, by_v = _square(both[: n * n], n), _square(both[n * n :], n)
+    by_q = [[_less(x, y) for x, y in zip(*rows, strict=True)] for rows in zip(by_q, change.forces, strict=True)]
+    kept, turns = factored_values(model, values)
+    pushed_by = [turns.forward([_dot(row, column) for row in change.rows]) for column in inverse]  # Y = inv(mass) G*
+    along = [solve_ranked(kept, row) for row in pushed_by]  # rows of Y inv(A), both of orthogonal rows
+    K: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i, n):
+            K[i][j] = K[j][i] = _less(inverse[i][j], _dot(along[i], pushed_by[j]))
+    demanded = [turns.back(row) for row in along]  # rows of Psi
+    transposed = [[demanded[i][k] for i in range(n)] for k in range(m)]
+    return Factors([*K, *transposed], [*by_q, *change.by_q], [*by_v, *change.by_v])
+
+
+def factor_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """All three, row by row: what the product is made of."""
+    return chain.from_iterable(chain(*factors(model, values)))
+
+
+def derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """``-K r - Psi s`` by q and by v, then K, row by row."""
+    left, *right = factors(model, values)
+    n = model.nv
+    for one in right:
+        columns = list(zip(*one, strict=True))
+        for i in range(n):
+            own = [row[i] for row in left]
+            yield from (_minus(_dot(column, own)) for column in columns)
+    yield from chain.from_iterable(left[:n])
+
+
+def _square(entries: Sequence[Scalar], n: int) -> list[list[Scalar]]:
+    return [list(entries[k * n : k * n + n]) for k in range(n)]
+
+
+def _less(x: Scalar, y: Scalar) -> Scalar:
+    return x if is_zero(y) else x - y
+
+
+def _minus(x: Scalar) -> Scalar:
+    return 0.0 if is_zero(x) else -x
+
+
+def _dot(row: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
+    """Without what is zero for good in the first."""
+    total: Scalar = 0.0
+    for x, y in zip(row, other, strict=True):
+        if not is_zero(x):
+            total = x * y if is_zero(total) else total + x * y
+    return total

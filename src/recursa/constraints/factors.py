@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from recursa.constraints import dense, plans
-from recursa.constraints.augmentation import decided, delassus_factors
+from recursa.constraints.augmentation import factored_values
 from recursa.constraints.jacobian import jacobian_plan
-from recursa.constraints.quantities import mass_and_rows, require_constraints, scales_of
+from recursa.constraints.quantities import mass_and_rows, require_constraints
+from recursa.constraints.rows import row_scales
 from recursa.dynamics import mass_matrix
 from recursa.errors import ShapeError
 from recursa.model.model import Model
@@ -75,14 +76,12 @@ def _factors(of: Subject, given: Names) -> Recipe:
     if of.tied:
         plan = fuse(mass_matrix.MASS_MATRIX_PLAN, jacobian_plan(model), name="delassus_factors, tied")
         return Recipe(plan, partial(_dense_entries, model), shape, MayMove.INERTIAS)
-    plan = plans.delassus_plan(model, model.unit_length, orthogonal=True)
+    plan = plans.delassus_plan(model, orthogonal=True)
     return Recipe(plan, partial(_entries, model), shape, MayMove.INERTIAS)
 
 
 def _entries(model: Model, values: Values) -> Iterator[Scalar]:
-    robot, (reads, turns_of) = values.robot, decided(model)
-    turns = turns_of(*(robot[name.removesuffix("@robot")] for name in reads))
-    of = delassus_factors(model, model.unit_length, robot["delassus"], robot["yielding"], turns)
+    of, turns = factored_values(model, values)
     columns = (
         turns.undone(in_given_order(of, [0.0] * k + [1.0, *row[k + 1 :]]))
         for k, row in enumerate(in_order_of_steps(of))
@@ -102,13 +101,13 @@ def _dense_entries(model: Model, values: Values) -> Iterator[Scalar]:
     for k, row in enumerate(mass):
         yielding = yielding + reciprocal(row[k])
     usual = reciprocal(sqrt(yielding))
-    of = dense.orthonormal([[x * usual for x in whitened(mass, row)] for row in G], scales_of(model, model.unit_length))
+    of = dense.orthonormal([[x * usual for x in whitened(mass, row)] for row in G], row_scales(model))
     columns, pivots = [], []
     for k, there in enumerate(of.independent):
         length = of.lower[k][k]
-        columns.append(of.given([0.0] * k + [row[k] / length for row in of.lower[k:]]))
+        columns.append(in_given_order(of, [0.0] * k + [row[k] / length for row in of.lower[k:]]))
         pivots.append(there * (length * length) * yielding)
-    order = of.taken([float(k) for k in range(model.ncon)]) + [float(k) for k in _others(model.ncon, of.live)]
+    order = in_steps(of, [float(k) for k in range(model.ncon)]) + [float(k) for k in _others(model.ncon, of.live)]
     return _listed(model.ncon, columns, pivots, order)
 
 

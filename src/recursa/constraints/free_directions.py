@@ -15,10 +15,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from recursa.constraints import dense
-from recursa.constraints.jacobian import jacobian_entries, jacobian_plan
-from recursa.constraints.quantities import orthonormal_rows
+from recursa.constraints.jacobian import jacobian_plan
+from recursa.constraints.quantities import mass_and_rows, orthonormal_rows
 from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
-from recursa.dynamics.gathering import joint_matrix
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.small_systems import solve_positive
@@ -58,11 +57,7 @@ def responses_plan(model: Model) -> Plan:
 
 def responses_of(model: Model, values: Values) -> Responses:
     """From the values of that."""
-    nv = model.nv
-    entries = list(joint_matrix(model, values.lists.get("rows", []), symmetric=True))
-    flat = list(jacobian_entries(model, values))
-    inverse = [entries[k * nv : k * nv + nv] for k in range(nv)]
-    return responses(model, inverse, [flat[k * nv : k * nv + nv] for k in range(model.ncon)])
+    return responses(model, *mass_and_rows(model, values))
 
 
 def response_entries(model: Model, values: Values) -> Iterator[Scalar]:

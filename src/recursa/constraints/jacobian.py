@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from recursa.constraints.ends import PLACED, POSE, put_down_ends
 from recursa.constraints.rows import Felt, Pull, Response, marking, row_bodies, row_buffers, wrench_steps
 from recursa.dynamics import kinematics
@@ -56,8 +54,8 @@ def jacobian_plan(model: Model) -> Plan:
     return Plan("constraint_jacobian", (*kinematics.BUFFERS, *own), sweeps)
 
 
-def jacobian_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    """G row by row; what a tied joint does counts for its source."""
+def jacobian_rows(model: Model, values: Values) -> list[list[Scalar]]:
+    """The rows of G; what a tied joint does counts for its source."""
     rows: list[list[Scalar]] = [[0.0] * model.nv for _ in range(model.ncon)]
     for joint, responses in zip(model.joints, values.lists.get("responses", []), strict=False):
         factor = 1.0 if joint.tie is None else joint.tie.multiplier
@@ -65,4 +63,4 @@ def jacobian_entries(model: Model, values: Values) -> Iterator[Scalar]:
             for i, x in enumerate(eps):
                 own = rows[row]
                 own[joint.v_start + i] = own[joint.v_start + i] + (x if joint.tie is None else x * factor)
-    return (x for row in rows for x in row)
+    return rows

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.constraints import dense
-from recursa.constraints.quantities import CONSTRAINT_JACOBIAN, require_constraints, scales_of
+from recursa.constraints.quantities import CONSTRAINT_JACOBIAN, require_constraints
+from recursa.constraints.rows import row_scales
 from recursa.errors import ShapeError, StateError
 from recursa.model.columns import freedom_names
 from recursa.model.model import Model
@@ -36,7 +37,7 @@ def mobility_of(evaluator: Any, q: Any, tolerance: float | None) -> Mobility:
     G = evaluator.evaluate(CONSTRAINT_JACOBIAN, {"q": q})
     if G.ndim != 2:
         raise ShapeError(f"mobility is of one configuration, q of shape ({model.nq},); got {G.ndim - 2} batch axes")
-    rank, dependent = determined(np.asarray(G, float), scales_of(model, model.unit_length), limit)
+    rank, dependent = determined(np.asarray(G, float), row_scales(model), limit)
     names = freedom_names(model)
     return Mobility(model.nv - rank, rank, tuple(name for k, name in enumerate(names) if k not in dependent))
 

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from recursa.constraints import augmentation, closing
 from recursa.constraints.augmentation import DRIVEN, constraint_buffers, inward, solving
-from recursa.constraints.ends import ACCELERATION, PLACED, POSE, TWIST, Numbers, ends_of, put_down_ends, read_ends
+from recursa.constraints.ends import ACCELERATION, POSE, TWIST, Numbers, ends_of, put_down_ends, read_ends
 from recursa.constraints.jacobian import LINK_POSES, posed, rows_inward
 from recursa.constraints.rows import (
+    GIVEN_MULTIPLIERS,
     NOTHING_PULLS,
+    at_equations,
     demand_steps,
     row_bodies,
     row_buffers,
     slope,
+    total_wrench,
     wrench_steps,
-    wrenches_on_link,
 )
 from recursa.dynamics import kinematics
 from recursa.dynamics.articulated import (
@@ -27,9 +29,9 @@ from recursa.dynamics.articulated import (
     INNOVATIONS,
     Elimination,
     completed,
-    smoothed,
 )
-from recursa.dynamics.inverse import drift
+from recursa.dynamics.four_algorithms import smooth
+from recursa.dynamics.inverse import EXTERNAL, drift, pushing
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.needs import divides_by_hinges
@@ -56,13 +58,11 @@ def error_plan(model: Model) -> Plan:
 
 
 def _error_steps(model: Model, into: str = "error@robot") -> Iterator[Sweep]:
-    for of in model.equations:
-        if isinstance(of, Closing):
-            yield each_link(_closing_error(model, of, into), only=(next(x for x in of.links if x != NO_LINK),))
-        elif isinstance(of, Relating):
-            for at, (number, powers) in enumerate(of.terms):
-                offset = of.offset if at == 0 else 0.0
-                yield base_to_tip(_relation_error(model.ncon, of, powers, offset, into), only=(number,))
+    def at_related(of: Relating, number: int, powers: tuple[float, ...]) -> Step:
+        offset = of.offset if number == of.terms[0][0] else 0.0
+        return _relation_error(model.ncon, of, powers, offset, into)
+
+    return at_equations(model, lambda of: _closing_error(model, of, into), at_related)
 
 
 def _closing_error(model: Model, of: Closing, into: str) -> Step:
@@ -106,7 +106,7 @@ DRIFT = Step(drift, ("joint", "X", "drift@parent", "V", "v"), ("drift",), "alpha
 
 
 def still(joint: Joint) -> tuple[Scalar, ...]:
-    """Joints that do not accelerate."""
+    """Joints that do not accelerate, and have no innovations."""
     return (0.0,) * joint.kind.nv
 
 
@@ -142,7 +142,7 @@ def added_up(name: str) -> Callable[[Values], Iterable[Scalar]]:
 # ---- the Delassus matrix ---------------------------------------------------------------------------------------------
 
 
-def delassus_plan(model: Model, unit_length: float, *, orthogonal: bool = False) -> Plan:
+def delassus_plan(model: Model, *, orthogonal: bool = False) -> Plan:
     """A = G inv(mass) G*, and how much the joints yield; or that of rows made orthogonal in blocks."""
     ends, buffers = put_down_ends(model, POSE)
     sweeps = (
@@ -150,7 +150,7 @@ def delassus_plan(model: Model, unit_length: float, *, orthogonal: bool = False)
         posed(model),
         tip_to_base(ELIMINATE),
         *ends,
-        *inward(model, unit_length, orthogonal=orthogonal),
+        *inward(model, orthogonal=orthogonal),
     )
     return Plan("constraint_delassus", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, LINK_POSES), sweeps)
 
@@ -166,7 +166,6 @@ def delassus_entries(model: Model, values: Values) -> Iterator[Scalar]:
 
 def forward_plan(
     model: Model,
-    unit_length: float,
     *,
     wrenches: bool = False,
     links: bool = False,
@@ -176,42 +175,16 @@ def forward_plan(
 ) -> Plan:
     """Accelerations that obey the constraints."""
     sweeps = (
-        *_innovations(losses, springs),
-        *_multipliers(model, unit_length, told=told),
+        *_as_far_as_multipliers(model, wrenches, losses, springs, told),
         base_to_tip(DRIVEN, only=row_bodies(model)),
         base_to_tip(ACCELERATIONS),
     )
-    ready = completed(sweeps, wrenches=wrenches, links=links)
+    ready = completed(sweeps, wrenches=False, links=links)
     return Plan("constrained_forward_dynamics", _forward_buffers(model), ready)
-
-
-def _innovations(losses: Losses, springs: bool) -> tuple[Sweep, Sweep]:
-    """Out and in as without constraints: eliminations, and the innovations of the free motion."""
-    drive, torque = driving(losses, springs)
-    inward = tip_to_base(ELIMINATE, *drive, INNOVATIONS.reading(tau=torque))
-    return base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE), inward
-
-
-def _forward_buffers(model: Model) -> tuple[Buffer, ...]:
-    _, buffers = put_down_ends(model, ACCELERATION)
-    return *ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, LINK_POSES, Buffer("acting", Force.zero())
-
-
-def _multipliers(model: Model, unit_length: float, *, told: bool, least: bool = False) -> tuple[Sweep, ...]:
-    """From the innovations of the free motion to multipliers."""
-    ends, _ = put_down_ends(model, ACCELERATION)
-    return (
-        posed(model, ACCELERATIONS),
-        *ends,
-        *inward(model, unit_length),
-        *demand_steps(model, told),
-        base_to_tip(solving(model, unit_length, least=least), only=_ONCE),
-    )
 
 
 def forces_plan(
     model: Model,
-    unit_length: float,
     *,
     on_links: bool = False,
     wrenches: bool = False,
@@ -220,13 +193,33 @@ def forces_plan(
     told: bool = False,
 ) -> Plan:
     """The shortest multipliers; with ``on_links`` what they do to links, "acting"."""
-    sweeps = (
-        *_innovations(losses, springs),
-        *_multipliers(model, unit_length, told=told, least=True),
+    sweeps = _as_far_as_multipliers(model, wrenches, losses, springs, told, least=True)
+    acting = _acting_steps(model) if on_links else ()
+    return Plan("constraint_forces", _forward_buffers(model), (*sweeps, *acting))
+
+
+def _as_far_as_multipliers(
+    model: Model, wrenches: bool, losses: Losses, springs: bool, told: bool, *, least: bool = False
+) -> tuple[Sweep, ...]:
+    """Out and in as without constraints, then from the innovations of the free motion to multipliers."""
+    drive, torque = driving(losses, springs)
+    bring, external = pushing(EXTERNAL, wrenches=wrenches)
+    ends, _ = put_down_ends(model, ACCELERATION)
+    return (
+        *bring,
+        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE, *external),
+        tip_to_base(ELIMINATE, *drive, INNOVATIONS.reading(tau=torque)),
+        posed(model, ACCELERATIONS),
+        *ends,
+        *inward(model),
+        *demand_steps(model, told),
+        base_to_tip(solving(model, least=least), only=_ONCE),
     )
-    ready = completed((*sweeps, base_to_tip(RELATIVE)), wrenches=wrenches, links=False)[:-1]
-    ready = (*ready, *_acting_steps(model)) if on_links else ready
-    return Plan("constraint_forces", _forward_buffers(model), ready)
+
+
+def _forward_buffers(model: Model) -> tuple[Buffer, ...]:
+    _, buffers = put_down_ends(model, ACCELERATION)
+    return *ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, LINK_POSES, Buffer("acting", Force.zero())
 
 
 def acting_plan(model: Model) -> Plan:
@@ -236,9 +229,7 @@ def acting_plan(model: Model) -> Plan:
         base_to_tip(RELATIVE),
         posed(model),
         *ends,
-        base_to_tip(
-            Step(lambda given: Numbers(tuple(given)), ("multipliers",), ("lambda@robot",), "lambda"), only=_ONCE
-        ),
+        GIVEN_MULTIPLIERS,
         *_acting_steps(model),
     )
     own = (LINK_POSES, *buffers, Buffer("lambda", Numbers.zero(model.ncon)), Buffer("acting", Force.zero()))
@@ -260,10 +251,7 @@ def _acting(model: Model, of: Closing, side: int) -> Step:
     reads, both = read_ends(model, of)
 
     def acting(before: Force, multipliers: Numbers, *put: Numbers) -> Force:
-        total = before
-        for k, wrench in enumerate(wrenches_on_link(of, side, *both(*put))):
-            total = total + wrench * multipliers.entries[of.start + k]
-        return total
+        return before + total_wrench(of, side, multipliers.entries, *both(*put))
 
     return Step(acting, ("acting", "lambda@robot", *reads), ("acting",), "G* lambda on a link")
 
@@ -280,15 +268,12 @@ def acting_entries(model: Model, values: Values) -> Iterator[Scalar]:
 
 def velocity_demand_steps(model: Model) -> Iterator[Sweep]:
     """``G v``, added up in "demand"."""
-    for of in model.equations:
-        if isinstance(of, Closing):
-            link = next(x for x in of.links if x != NO_LINK)
-            yield each_link(_closing_speed(model, of), only=(link,))
-        elif isinstance(of, Relating):
-            for number, powers in of.terms:
-                yield base_to_tip(_relation_speed(model.ncon, of, powers), only=(number,))
-        else:
-            yield base_to_tip(_telling_speed(model.ncon, of), only=(of.joint,))
+    return at_equations(
+        model,
+        lambda of: _closing_speed(model, of),
+        lambda of, number, powers: _relation_speed(model.ncon, of, powers),
+        lambda of: _telling_speed(model.ncon, of),
+    )
 
 
 def _closing_speed(model: Model, of: Closing) -> Step:
@@ -319,47 +304,51 @@ def _telling_speed(count: int, of: Telling) -> Step:
     return Step(speed, ("v",), ("demand@robot",), "v of a joint")
 
 
-@divides_by_hinges
-def jumped(
-    done: tuple[Elimination, ...], v: Sequence[Scalar], nu: Sequence[Scalar], step: Transform, parent: Motion
-) -> tuple[tuple[Scalar, ...], Motion]:
-    """Speeds after impulses: ``v + inv(mass) G* lambda``."""
-    change, here = smoothed(done, nu, step.inverse_motion(parent))
-    return tuple(x + dx for x, dx in zip(v, change, strict=True)), here
-
-
-def unmoved(joint: Joint) -> tuple[Scalar, ...]:
-    """No innovations."""
-    return (0.0,) * joint.kind.nv
-
-
-def impulse_plan(model: Model, unit_length: float, *, least: bool = False) -> Plan:
+def impulse_plan(model: Model, *, least: bool = False) -> Plan:
     """Speeds after impulses along the constraints that leave ``G v = 0``: the nearest such in the kinetic energy.
 
     ``least``: the impulses "lambda" are the shortest that do it.
     """
-    ends, buffers = put_down_ends(model, TWIST)
-    bodies = row_bodies(model)
+    reads = ("elimination", "nu", "X", "jump@parent", "v")
+    last = Step(jumped, reads, ("after", "jump"), "v+ = v + inv(mass) G* lambda")
+    demand = velocity_demand_steps(model)
+    return _pushed_plan("project_velocity", model, TWIST, (VELOCITY,), demand, last, least=least)
+
+
+@divides_by_hinges
+def jumped(
+    done: tuple[Elimination, ...], nu: Sequence[Scalar], step: Transform, parent: Motion, v: Sequence[Scalar]
+) -> tuple[tuple[Scalar, ...], Motion]:
+    """Speeds after impulses: ``v + inv(mass) G* lambda``."""
+    change, here = smooth(done, nu, step, parent)
+    return tuple(x + dx for x, dx in zip(v, change, strict=True)), here
+
+
+def _pushed_plan(
+    name: str,
+    model: Model,
+    known: int,
+    moving: tuple[Step, ...],
+    demand: Iterable[Sweep],
+    last: Step,
+    *,
+    least: bool = False,
+) -> Plan:
+    """What forces along the constraints do that meet a demand, with all joints free and at rest otherwise: "after"."""
+    ends, buffers = put_down_ends(model, known)
     sweeps = (
         base_to_tip(RELATIVE),
-        base_to_tip(PLACED, VELOCITY, only=bodies),
-        tip_to_base(ELIMINATE, Step(unmoved, ("joint",), ("nu",), "nu = 0")),
+        posed(model, *moving),
+        tip_to_base(ELIMINATE, Step(still, ("joint",), ("nu",), "nu = 0")),
         *ends,
-        *inward(model, unit_length),
-        *velocity_demand_steps(model),
-        base_to_tip(solving(model, unit_length, least=least), only=_ONCE),
-        base_to_tip(DRIVEN, only=bodies),
-        base_to_tip(
-            Step(
-                jumped,
-                ("elimination", "v", "nu", "X", "jump@parent"),
-                ("after", "jump"),
-                "v+ = v + inv(mass) G* lambda",
-            )
-        ),
+        *inward(model),
+        *demand,
+        base_to_tip(solving(model, least=least), only=_ONCE),
+        base_to_tip(DRIVEN, only=row_bodies(model)),
+        base_to_tip(last),
     )
     own = (LINK_POSES, Buffer("jump", Motion.zero()), Buffer("after", ()))
-    return Plan("project_velocity", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, *own), sweeps)
+    return Plan(name, (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, *own), sweeps)
 
 
 # ---- positions -------------------------------------------------------------------------------------------------------
@@ -370,31 +359,7 @@ def has_places(model: Model) -> bool:
     return any(isinstance(of, Relating) or (isinstance(of, Closing) and of.anchored) for of in model.equations)
 
 
-def closing_plan(model: Model, unit_length: float) -> Plan:
+def closing_plan(model: Model) -> Plan:
     """A step of Newton's method towards closed loops, on the way of constraint forces: ``x = -inv(M) G* inv(A) e``."""
-    ends, buffers = put_down_ends(model, POSE)
-    bodies = row_bodies(model)
-    sweeps = (
-        base_to_tip(RELATIVE),
-        posed(model),
-        tip_to_base(ELIMINATE, Step(unmoved, ("joint",), ("nu",), "nu = 0")),
-        *ends,
-        *inward(model, unit_length),
-        *_error_steps(model, "demand@robot"),
-        base_to_tip(solving(model, unit_length), only=_ONCE),
-        base_to_tip(DRIVEN, only=bodies),
-        base_to_tip(
-            Step(closed_by, ("elimination", "nu", "X", "jump@parent"), ("after", "jump"), "x = inv(mass) G* lambda")
-        ),
-    )
-    own = (LINK_POSES, Buffer("jump", Motion.zero()), Buffer("after", ()))
-    return Plan("close_loops", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, *own), sweeps)
-
-
-@divides_by_hinges
-def closed_by(
-    done: tuple[Elimination, ...], nu: Sequence[Scalar], step: Transform, parent: Motion
-) -> tuple[tuple[Scalar, ...], Motion]:
-    """The way that forces along the constraints would push the joints."""
-    change, here = smoothed(done, nu, step.inverse_motion(parent))
-    return tuple(change), here
+    last = Step(smooth, ("elimination", "nu", "X", "jump@parent"), ("after", "jump"), "x = inv(mass) G* lambda")
+    return _pushed_plan("close_loops", model, POSE, (), _error_steps(model, "demand@robot"), last)

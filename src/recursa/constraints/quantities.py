@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.constraints import dense, plans
-from recursa.constraints.jacobian import jacobian_entries, jacobian_plan
+from recursa.constraints.jacobian import jacobian_plan, jacobian_rows
+from recursa.constraints.rows import row_scales
 from recursa.dynamics import mass_matrix
-from recursa.dynamics.gathering import joint_matrix, joint_vector
+from recursa.dynamics.gathering import flat, joint_matrix, joint_vector
 from recursa.dynamics.joint_space import vector_of
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.lacking import Lacking
@@ -79,8 +80,8 @@ def _error(of: Subject, given: Names) -> Recipe:
 def _jacobian(of: Subject, given: Names) -> Recipe:
     model = of.model
     require_constraints(model)
-    gather = partial(jacobian_entries, model)
-    return Recipe(jacobian_plan(model), gather, (model.ncon, model.nv), MayMove.FRAMES)
+    gather, shape = (lambda values: flat(jacobian_rows(model, values))), (model.ncon, model.nv)
+    return Recipe(jacobian_plan(model), gather, shape, MayMove.FRAMES)
 
 
 def _bias(of: Subject, given: Names) -> Recipe:
@@ -123,14 +124,9 @@ def _matrices(model: Model, values: Values) -> Matrices:
     return Matrices(mass, moments, rows, list(values.robot["demand"].entries))
 
 
-def scales_of(model: Model, unit_length: float) -> list[float]:
-    """How large rows of G usually are."""
-    return dense.row_scales([unit for one in model.equations for unit in one.units], unit_length)
-
-
 def orthonormal_rows(model: Model, G: dense.Matrix) -> dense.Orthonormal:
     """Rows of G made orthonormal, with their rank judged."""
-    return dense.orthonormal(G, scales_of(model, model.unit_length))
+    return dense.orthonormal(G, row_scales(model))
 
 
 def _projected(model: Model, values: Values) -> list[Scalar]:
@@ -172,7 +168,7 @@ def forward_recipe(of: Subject, given: Names, *, losses: Losses, method: str | N
         if links or losses:
             raise NoSweepError("method 'projection' is for joints without losses, and not for accelerations of links")
         return _dense_recipe(of, given, _projected, (model.nv,))
-    plan = plans.forward_plan(model, model.unit_length, links=links, **_options(model, given, losses))
+    plan = plans.forward_plan(model, links=links, **_options(model, given, losses))
     gather = partial(joints_and_links, model) if links else vector_of(model, "qdd")
     shape = (model.nv + 6 * len(model.links) if links else model.nv,)
     return Recipe(plan, gather, shape, MayMove.INERTIAS)
@@ -204,16 +200,18 @@ def _forces(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Co
     require_constraints(model)
     if by_matrices(of):
         if losses:
-            return Composed(partial(_losses_first, CONSTRAINT_FORCES, losses))
+            return Composed(partial(losses_first, CONSTRAINT_FORCES, {}, losses))
         return _dense_recipe(of, given, _projected_multipliers, (model.ncon,))
-    plan = plans.forces_plan(model, model.unit_length, **_options(model, given, losses))
+    plan = plans.forces_plan(model, **_options(model, given, losses))
     return Recipe(plan, plans.added_up("lambda"), (model.ncon,), MayMove.INERTIAS)
 
 
-def _losses_first(record: Quantity, losses: Losses, others: Any, *, tau: Any, v: Any, **more: Any) -> Array:
+def losses_first(
+    record: Quantity, options: Mapping[str, Any], losses: Losses, others: Any, *, tau: Any, v: Any, **more: Any
+) -> Array:
     """Methods that know no losses get torques from which they are taken off."""
     left = np.asarray(tau) - others(JOINT_LOSSES, {"losses": losses}, v=v)
-    return others(record, {"losses": False}, tau=left, v=v, **more)  # type: ignore[no-any-return]
+    return others(record, {**options, "losses": False}, tau=left, v=v, **more)  # type: ignore[no-any-return]
 
 
 def _wrenches(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Composed:
@@ -222,7 +220,7 @@ def _wrenches(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | 
     shape = (len(model.links), 6)
     if by_matrices(of):
         return Composed(partial(_from_multipliers, losses))
-    plan = plans.forces_plan(model, model.unit_length, on_links=True, **_options(model, given, losses))
+    plan = plans.forces_plan(model, on_links=True, **_options(model, given, losses))
     return Recipe(plan, partial(plans.acting_entries, model), shape, MayMove.INERTIAS)
 
 
@@ -248,21 +246,23 @@ def _delassus(of: Subject, given: Names) -> Recipe:
     if of.tied:
         plan = fuse(mass_matrix.MASS_MATRIX_PLAN, jacobian_plan(model), name="constraint_delassus, tied")
         return Recipe(plan, partial(_dense_delassus, model), shape, MayMove.INERTIAS)
-    plan = plans.delassus_plan(model, model.unit_length)
+    plan = plans.delassus_plan(model)
     return Recipe(plan, partial(plans.delassus_entries, model), shape, MayMove.INERTIAS)
 
 
 def mass_and_rows(model: Model, values: Values) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     """The mass matrix and G, from a plan that has both."""
-    nv = model.nv
+    return joint_rows(model, values), jacobian_rows(model, values)
+
+
+def joint_rows(model: Model, values: Values) -> list[list[Scalar]]:
+    """The rows of a symmetric matrix in joint space."""
     entries = list(joint_matrix(model, values.lists.get("rows", []), symmetric=True))
-    flat = list(jacobian_entries(model, values))
-    mass = [entries[k * nv : k * nv + nv] for k in range(nv)]
-    return mass, [flat[k * nv : k * nv + nv] for k in range(model.ncon)]
+    return [entries[k * model.nv : k * model.nv + model.nv] for k in range(model.nv)]
 
 
 def _dense_delassus(model: Model, values: Values) -> Iterator[Scalar]:
-    return (x for row in dense_delassus(*mass_and_rows(model, values)) for x in row)
+    return flat(dense_delassus(*mass_and_rows(model, values)))
 
 
 def dense_delassus(mass: dense.Matrix, G: dense.Matrix) -> list[list[Scalar]]:
@@ -288,7 +288,7 @@ def _speeds_recipe(of: Subject, *, impulses: bool) -> Recipe:
     require_constraints(model)
     shape = (model.nv + model.ncon if impulses else model.nv,)
     if not by_matrices(of):
-        plan = plans.impulse_plan(model, model.unit_length, least=impulses)
+        plan = plans.impulse_plan(model, least=impulses)
         gather = partial(_speeds_and_impulses, model) if impulses else vector_of(model, "after")
         return Recipe(plan, gather, shape, MayMove.INERTIAS)
     keep = Step(as_given, ("v",), ("speeds",), "the given speeds")
@@ -326,59 +326,52 @@ _ROWS = "in the order of the constraints"
 _MULTIPLIERS = "N m where an equation turns, N where it moves, in the order of the constraints"
 _OPTIONAL = ("wrenches", "parameters", "prescribed")
 _READS = {"wrenches": "wrench"}
+_quantity = partial(Quantity, on_constraints="obeys")
 
-CONSTRAINT_ERROR = Quantity("constraint_error", ("q",), _error, f"rad and m, {_ROWS}", on_constraints="obeys")
-CONSTRAINT_JACOBIAN = Quantity(
-    "constraint_jacobian", ("q",), _jacobian, f"times v: rad/s and m/s, {_ROWS}", on_constraints="obeys"
-)
-CONSTRAINT_BIAS = Quantity(
+CONSTRAINT_ERROR = _quantity("constraint_error", ("q",), _error, f"rad and m, {_ROWS}")
+CONSTRAINT_JACOBIAN = _quantity("constraint_jacobian", ("q",), _jacobian, f"times v: rad/s and m/s, {_ROWS}")
+CONSTRAINT_BIAS = _quantity(
     "constraint_bias",
     ("q", "v"),
     _bias,
     f"rad/s^2 and m/s^2, {_ROWS}",
     optional=("prescribed",),
-    on_constraints="obeys",
 )
-CONSTRAINT_FORCES = Quantity(
+CONSTRAINT_FORCES = _quantity(
     "constraint_forces",
     ("q", "v", "tau"),
     _forces,
     _MULTIPLIERS,
     optional=_OPTIONAL,
     reads=_READS,
-    on_constraints="obeys",
 )
-CONSTRAINT_WRENCHES = Quantity(
+CONSTRAINT_WRENCHES = _quantity(
     "constraint_wrenches",
     ("q", "v", "tau"),
     _wrenches,
     "per link (moment, force) in N m and N, link axes at the link origin",
     optional=_OPTIONAL,
     reads=_READS,
-    on_constraints="obeys",
 )
-WRENCHES_OF_MULTIPLIERS = Quantity(
+WRENCHES_OF_MULTIPLIERS = _quantity(
     "constraints.wrenches_of_multipliers",
     ("q", "multipliers"),
     _of_multipliers,
     "per link (moment, force) in N m and N, link axes at the link origin",
-    on_constraints="obeys",
 )
-CONSTRAINT_DELASSUS = Quantity(
+CONSTRAINT_DELASSUS = _quantity(
     "constraint_delassus",
     ("q",),
     _delassus,
     "times constraint forces: rad/s^2 and m/s^2",
     optional=("parameters",),
-    on_constraints="obeys",
 )
-PROJECT_VELOCITY = Quantity(
+PROJECT_VELOCITY = _quantity(
     "project_velocity",
     ("q", "v"),
     _project_velocity,
     "rad/s for rotations, m/s for translations; places as in v",
     optional=("parameters",),
-    on_constraints="obeys",
 )
 IMPULSES = Quantity(
     "constraints.impulses",

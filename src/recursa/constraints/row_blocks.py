@@ -26,15 +26,15 @@ from typing import NamedTuple
 
 from recursa.constraints import dense
 from recursa.constraints.ends import Numbers
-from recursa.constraints.jacobian import jacobian_entries, jacobian_plan
-from recursa.constraints.rows import Response, bodies_of, row_bodies
+from recursa.constraints.jacobian import jacobian_plan, jacobian_rows
+from recursa.constraints.rows import Response, bodies_of, row_bodies, row_scales, support_of
 from recursa.dynamics.articulated import Elimination
 from recursa.dynamics.configuration import random_state
 from recursa.dynamics.needs import divides_by_hinges
-from recursa.model.equations import NO_LINK, Closing, Equation, Telling
-from recursa.model.model import WORLD, Model
+from recursa.model.equations import Closing, Equation, Telling
+from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.small_systems import exchange_both_ways, exchanged, inverse_pivot, is_zero, largest_first
+from recursa.spatial.small_systems import exchange_both_ways, exchanged, in_steps, inverse_pivot, is_zero, largest_first
 from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, run
 
 LARGEST_BLOCK = 18  # rows: constraints that share joints are joined up to this size, as three welds
@@ -80,13 +80,12 @@ def _meshes(model: Model) -> Iterator[tuple[int, int]]:
 
 def _clearly_independent(model: Model, seed: int) -> bool:
     q, _ = random_state(model, seed, within_limits=False)
-    entries = list(jacobian_entries(model, run(jacobian_plan(model), model, {"q": q.tolist()})))
-    rows = [entries[k : k + model.nv] for k in range(0, len(entries), model.nv)]
-    scales = dense.row_scales([unit for of in model.equations for unit in of.units], model.unit_length)
+    rows = jacobian_rows(model, run(jacobian_plan(model), model, {"q": q.tolist()}))
+    scales = row_scales(model)
     found = dense.orthonormal(rows, scales)
     if sum(found.independent) < model.ncon:
         return False
-    lengths = [row[k] / scale for k, (row, scale) in enumerate(zip(found.lower, found.taken(scales), strict=True))]
+    lengths = [row[k] / scale for k, (row, scale) in enumerate(zip(found.lower, in_steps(found, scales), strict=True))]
     return min(lengths) > CLEARLY * max(lengths)
 
 
@@ -114,18 +113,14 @@ def _cannot_depend(model: Model, of: Equation) -> bool:
         return True
     if not isinstance(of, Closing):
         return False
-    supports = [_support(model, link) for link in of.links]
-    return any(model.joints[body].kind.nv == 6 for body in supports[0] ^ supports[1])
+    first, second = (set(support_of(model, link)) for link in of.links)
+    return any(model.joints[body].kind.nv == 6 for body in first ^ second)
 
 
-def _support(model: Model, link: int) -> set[int]:
-    body = WORLD if link == NO_LINK else model.links[link].body
-    return set() if body == WORLD else set(model.support(body))
-
-
-def row_weights(model: Model, unit_length: float) -> list[float]:
+def row_weights(model: Model) -> list[float]:
     """Factors for squares of rows, so that turning and moving can be compared."""
-    return [unit_length * unit_length if unit == "r" else 1.0 for of in model.equations for unit in of.units]
+    square = model.unit_length * model.unit_length
+    return [square if unit == "r" else 1.0 for of in model.equations for unit in of.units]
 
 
 class Turns(NamedTuple):
@@ -285,10 +280,10 @@ def rounds(blocks: tuple[Block, ...]) -> int:
     return max((len(block) for block in blocks), default=1) - 1
 
 
-def turning(model: Model, unit_length: float) -> Iterator[Sweep]:
+def turning(model: Model) -> Iterator[Sweep]:
     """Sweeps that make the rows at bodies, "responses", orthogonal within their blocks."""
     blocks, bodies = row_blocks(model), row_bodies(model)
-    weights = row_weights(model, unit_length)
+    weights = row_weights(model)
     before: tuple[Step, ...] = ()
     for k in range(rounds(blocks)):
         yield base_to_tip(*before, _products(blocks, k), only=bodies)

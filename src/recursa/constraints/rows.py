@@ -6,7 +6,7 @@ joint, is torques at joints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from recursa.constraints import closing
@@ -21,7 +21,7 @@ from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, each_link
 
 @one_operand
 class Felt(NamedTuple):
-    """What of every row's wrench is felt at a body; nothing of most."""
+    """Forces at a body that are added one by one, such as what is felt there of every row's wrench: nothing of most."""
 
     forces: tuple[Force, ...]
 
@@ -94,6 +94,22 @@ def wrenches_on_link(of: Closing, side: int, first: End, second: End) -> list[Fo
     return [here.force(w if side else -w) for w in closing.wrenches(of, seen.pose)]
 
 
+def total_wrench(of: Closing, side: int, multipliers: Sequence[Scalar], first: End, second: End) -> Force:
+    """What multipliers, those of all rows, do to the first link or the second: ``G* lambda``."""
+    total = Force.zero()
+    for k, wrench in enumerate(wrenches_on_link(of, side, first, second)):
+        total = total + wrench * multipliers[of.start + k]
+    return total
+
+
+def given_multipliers(given: Sequence[Scalar]) -> Numbers:
+    """Lambda, for the robot."""
+    return Numbers(tuple(given))
+
+
+GIVEN_MULTIPLIERS = base_to_tip(Step(given_multipliers, ("multipliers",), ("lambda@robot",), "lambda"), only=(0,))
+
+
 def _relation_step(row: int, powers: tuple[float, ...]) -> Step:
     def pulls(q: Sequence[Scalar], before: tuple[Pull, ...]) -> tuple[Pull, ...]:
         return (*before, Pull(row, (slope(powers, q[0]),)))
@@ -137,15 +153,29 @@ NOTHING_PULLS = Step(nothing_pulls, ("joint",), ("pull",), "rows of G at joints:
 def demand_steps(model: Model, told: bool, accelerations: str = "qdd", *, rising: bool = True) -> Iterator[Sweep]:
     """``G a + gamma`` less what is prescribed, from the accelerations of ends and joints, added up in "demand"."""
     told_of = ("prescribed",) if told else ()
+    return at_equations(
+        model,
+        lambda of: _closing_demand(model, of, told and of.told is not None, rising),
+        lambda of, number, powers: _relation_demand(model.ncon, of, powers, accelerations),
+        lambda of: _telling_demand(model.ncon, of, told_of, accelerations),
+    )
+
+
+def at_equations(
+    model: Model,
+    at_closing: Callable[[Closing], Step],
+    at_related: Callable[[Relating, int, tuple[float, ...]], Step],
+    at_told: Callable[[Telling], Step] | None = None,
+) -> Iterator[Sweep]:
+    """A step for every closing, at its second link if there is one, for every joint of a relation and for told ones."""
     for of in model.equations:
         if isinstance(of, Closing):
-            link = of.links[1] if of.links[1] != NO_LINK else of.links[0]
-            yield each_link(_closing_demand(model, of, told and of.told is not None, rising), only=(link,))
+            yield each_link(at_closing(of), only=(of.links[1] if of.links[1] != NO_LINK else of.links[0],))
         elif isinstance(of, Relating):
             for number, powers in of.terms:
-                yield base_to_tip(_relation_demand(model.ncon, of, powers, accelerations), only=(number,))
-        else:
-            yield base_to_tip(_telling_demand(model.ncon, of, told_of, accelerations), only=(of.joint,))
+                yield base_to_tip(at_related(of, number, powers), only=(number,))
+        elif at_told is not None:
+            yield base_to_tip(at_told(of), only=(of.joint,))
 
 
 def _closing_demand(model: Model, of: Closing, told: bool, rising: bool) -> Step:
@@ -154,20 +184,21 @@ def _closing_demand(model: Model, of: Closing, told: bool, rising: bool) -> Step
 
     def demand(*given: Any) -> Numbers:
         wanted, put = (given[0], given[1:]) if told else ((), given)
-        first, second = both(*put)
-        seen = closing.seen(of, first.pose, second.pose)
-        one, other = (
-            here.inverse_motion(x) for here, x in ((seen.first, first.velocity), (seen.second, second.velocity))
-        )
-        rates = closing.relative_acceleration(
-            one, other, seen.first.inverse_motion(first.acceleration), seen.second.inverse_motion(second.acceleration)
-        )
-        found = closing.second_rates(of, seen.pose, closing.relative(one, other), rates)
+        found = accelerating_errors(of, *both(*put))
         if told:
             found = tuple(x - wanted[(of.told or 0) + k] for k, x in enumerate(found))
         return Numbers.at(model.ncon, of.start, found)
 
     return Step(demand, (*told_of, *reads), ("demand@robot",), "G a + gamma: the errors' accelerations")
+
+
+def accelerating_errors(of: Closing, first: End, second: End) -> tuple[Scalar, ...]:
+    """How the errors of a closing accelerate as its links move."""
+    seen = closing.seen(of, first.pose, second.pose)
+    V1, A1 = (seen.first.inverse_motion(x) for x in (first.velocity, first.acceleration))
+    V2, A2 = (seen.second.inverse_motion(x) for x in (second.velocity, second.acceleration))
+    rates = closing.relative_acceleration(V1, V2, A1, A2)
+    return closing.second_rates(of, seen.pose, closing.relative(V1, V2), rates)
 
 
 def _relation_demand(count: int, of: Relating, powers: tuple[float, ...], accelerations: str) -> Step:
@@ -187,15 +218,25 @@ def _telling_demand(count: int, of: Telling, told: tuple[str, ...], acceleration
     return Step(demand, (accelerations, *told), ("demand@robot",), "a, less the prescribed")
 
 
+def row_scales(model: Model) -> list[float]:
+    """How large rows of G usually are: 1 where they turn, the robot's own length where they move."""
+    return [1.0 if unit == "r" else model.unit_length for of in model.equations for unit in of.units]
+
+
 # ---- which bodies feel them ------------------------------------------------------------------------------------------
+
+
+def support_of(model: Model, link: int) -> tuple[int, ...]:
+    """The bodies on the way to the link of a closing; none for the world."""
+    body = WORLD if link == NO_LINK else model.links[link].body
+    return () if body == WORLD else tuple(model.support(body))
 
 
 def bodies_of(model: Model, of: Equation) -> set[int]:
     """The bodies at which the rows of one constraint are felt."""
     if isinstance(of, Closing):
-        ends = {model.links[link].body for link in of.links if link != NO_LINK} - {WORLD}
-    else:
-        ends = {number for number, _ in of.terms} if isinstance(of, Relating) else {of.joint}
+        return {body for link in of.links for body in support_of(model, link)}
+    ends = {number for number, _ in of.terms} if isinstance(of, Relating) else {of.joint}
     return {body for end in ends for body in model.support(end)}
 
 

@@ -1,7 +1,9 @@
 """A number with its derivatives along several directions, over any scalar.
 
 What constraints ask of two links is written once, as a function of their motion. Asked with numbers of this kind it
-gives its derivatives too, exactly. Directions along which nothing changes cost nothing.
+gives its derivatives too, exactly: rows of Jacobians and bias terms need no formulas of their own. Directions along
+which nothing changes cost nothing. A number whose value and derivatives are of this kind again has second derivatives;
+all that it meets must be nested as it is, or have no derivatives at all.
 """
 
 from __future__ import annotations
@@ -78,8 +80,8 @@ def chosen(condition: Any, if_true: Any, if_false: Any) -> Any:
     if not isinstance(if_true, Sloped) and not isinstance(if_false, Sloped):
         return where(condition, if_true, if_false)
     one, other = (x if isinstance(x, Sloped) else Sloped(x, {}) for x in (if_true, if_false))
-    by = {k: where(condition, one.by.get(k, 0.0), other.by.get(k, 0.0)) for k in sorted({*one.by, *other.by})}
-    return Sloped(where(condition, one.x, other.x), by)
+    by = {k: chosen(condition, one.by.get(k, 0.0), other.by.get(k, 0.0)) for k in sorted({*one.by, *other.by})}
+    return Sloped(chosen(condition, one.x, other.x), by)
 
 
 def slopes(x: Any, first: int, count: int) -> tuple[Scalar, ...]:

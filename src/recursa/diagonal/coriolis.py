@@ -14,6 +14,9 @@ for revolute joints alone:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from recursa.diagonal.equations import (
     INERTIA_RATE,
     MOTION_BUFFERS,
@@ -41,44 +44,15 @@ from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 # ---- short forms -----------------------------------------------------------------------------------------------------
 
 
-def short_normalized(
-    joint: Joint,
-    done: Eliminations,
-    r: Numbers,
-    rest: ArticulatedInertia,
-    slopes: tuple[Force, ...],
-    zeta: Numbers,
-    v: Numbers,
-    velocity: Motion,
-    force: Force,
-    step: Transform,
-) -> tuple[Numbers, Force]:
-    """``C(q, nu) = -nu_dot`` without torque and gravity."""
-    moving = (zeta, v, velocity, force, Motion.zero(), (0.0,) * len(done), step)
-    rate, behind = normalized_acceleration(joint, done, r, rest, slopes, *moving)
-    return _minus(rate), behind
+def without_torque(moving: Callable[..., tuple[Numbers, Force]]) -> Callable[..., tuple[Numbers, Force]]:
+    """A step of the equations of motion without torque and gravity: what it finds then is minus the Coriolis term."""
 
+    def short(joint: Joint, done: Eliminations, *known: Any) -> tuple[Numbers, Force]:
+        *motion, step = known
+        found, behind = moving(joint, done, *motion, Motion.zero(), (0.0,) * len(done), step)
+        return tuple(-x for x in found), behind
 
-def short_unnormalized(
-    joint: Joint,
-    done: Eliminations,
-    inertia: ArticulatedInertia,
-    rest: ArticulatedInertia,
-    rate: ArticulatedInertia,
-    xi: Numbers,
-    v: Numbers,
-    velocity: Motion,
-    force: Force,
-    step: Transform,
-) -> tuple[Numbers, Force]:
-    """``C(q, xi) = -D xi_dot`` without torque and gravity."""
-    moving = (xi, v, velocity, force, Motion.zero(), (0.0,) * len(done), step)
-    moments, behind = moving_moments(joint, done, inertia, rest, rate, *moving)
-    return _minus(moments), behind
-
-
-def _minus(x: Numbers) -> Numbers:
-    return tuple(-value for value in x)
+    return short
 
 
 # ---- the paper's forms -----------------------------------------------------------------------------------------------
@@ -192,7 +166,7 @@ NORMALIZED: dict[str, Plan] = {
         RATES_OF_NU,
         INERTIA_RATE,
         Step(
-            short_normalized,
+            without_torque(normalized_acceleration),
             ("joint", "elimination", "r", "P+", "slope", "zeta", "rate", "V", "f", "X"),
             ("C", "f@parent"),
             "C = r (H y - H P_dot (V - H* xi/2)), y(parent) += phi (tau_bar y + P+ a)",
@@ -216,7 +190,7 @@ UNNORMALIZED: dict[str, Plan] = {
         (),
         RATES_OF_XI,
         Step(
-            short_unnormalized,
+            without_torque(moving_moments),
             ("joint", "elimination", "P", "P+", "Pdot", "joint:xi", "rate", "V", "f", "X"),
             ("C", "f@parent"),
             "C = H y - H P_dot (V - H* xi), y(parent) += phi (tau_bar y + P+ a)",

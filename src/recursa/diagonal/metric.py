@@ -74,8 +74,6 @@ class Metric(Asking):
         >>> bool(np.allclose(d.sensitivity(q, left=v, right=v), np.einsum("ijk,i,j->k", whole, v, v)))
         True
         """
-        arrays = {"q": q, "left": left, "right": right, "along": along}
-        return self._answer(SENSITIVITY, arrays, NO_OPTIONS, out, threads)
 
     @as_given
     def christoffel(

@@ -9,7 +9,7 @@ from itertools import chain
 from recursa.diagonal import coriolis, equations, rates_and_moments
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import flat, joint_vector
-from recursa.dynamics.joint_space import FORCES, vector_of
+from recursa.dynamics.joint_space import FORCES, listed, vector_of
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import NoSweepError, known_method
 from recursa.model.moving import MayMove
@@ -50,7 +50,7 @@ def _causes(of: Subject, given: Names) -> Recipe:
     require_independent(of)
     return Recipe(
         coriolis.CAUSES,
-        lambda values: flat(values.lists.get("causes", [])),
+        listed("causes"),
         (3 * of.model.nv,),
         MayMove.FRAMES,  # regrouping keeps the sum of the causes, not each of them
     )
@@ -94,134 +94,102 @@ _WORDS = {
     "kappa": "working moments in the units of tau, places as in v",
 }
 _SPEEDS = "rad/s for rotations, m/s for translations; places as in v"
+_quantity = partial(Quantity, reads=_READS, words=_WORDS, on_constraints=refusals.ACCELERATIONS)
 
 # ---- normalised ------------------------------------------------------------------------------------------------------
 
-TOTAL_RATES = Quantity(
+TOTAL_RATES = _quantity(
     "diagonal.total_rates",
     ("q", "v"),
     partial(_vector, rates_and_moments.TOTAL_RATES, "eps"),
     "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
-    on_constraints=refusals.ACCELERATIONS,
 )
-JOINT_RATES = Quantity(
+JOINT_RATES = _quantity(
     "diagonal.joint_rates",
     ("q", "nu"),
     partial(_vector, rates_and_moments.JOINT_RATES, "rate"),
     _SPEEDS,
-    reads=_READS,
-    words=_WORDS,
-    on_constraints=refusals.ACCELERATIONS,
 )
-WORKING_MOMENTS = Quantity(
+WORKING_MOMENTS = _quantity(
     "diagonal.working_moments",
     ("q", "tau"),
     partial(_vector, rates_and_moments.WORKING_MOMENTS, "eps"),
     "working moments in sqrt(J)/s; places as in v",
-    on_constraints=refusals.ACCELERATIONS,
 )
-JOINT_MOMENTS = Quantity(
+JOINT_MOMENTS = _quantity(
     "diagonal.joint_moments",
     ("q", "eps"),
     partial(_vector, rates_and_moments.JOINT_MOMENTS, "T"),
     FORCES,
-    reads=_READS,
-    words=_WORDS,
-    on_constraints=refusals.ACCELERATIONS,
 )
-CORIOLIS = Quantity(
+CORIOLIS = _quantity(
     "diagonal.coriolis",
     ("q", "nu"),
     partial(_coriolis, "nu", coriolis.NORMALIZED),
     "sqrt(J)/s; places as in v",
-    reads=_READS,
-    words=_WORDS,
-    on_constraints=refusals.ACCELERATIONS,
 )
-RATES = Quantity(
+RATES = _quantity(
     "diagonal.rates",
     ("q", "nu", "tau"),
     partial(_rates, equations.equations_plan),
     "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
     optional=("wrenches",),
-    reads=_READS,
-    words=_WORDS,
-    on_constraints=refusals.ACCELERATIONS,
 )
-ARTICULATED_RATES = Quantity(
+ARTICULATED_RATES = _quantity(
     "diagonal.articulated_rates",
     ("q", "v"),
     _articulated_rates,
     "per body rates of a 6 x 6 inertia in kg m^2/s, kg m/s and kg/s, link axes at the link origin",
-    on_constraints=refusals.ACCELERATIONS,
 )
 
 # ---- without square roots --------------------------------------------------------------------------------------------
 
-UNNORMALIZED_TOTAL_RATES = Quantity(
+UNNORMALIZED_TOTAL_RATES = _quantity(
     "unnormalized.total_rates",
     ("q", "v"),
     partial(_vector, rates_and_moments.UNNORMALIZED_TOTAL_RATES, "xi"),
     _SPEEDS,
-    on_constraints=refusals.ACCELERATIONS,
 )
-UNNORMALIZED_JOINT_RATES = Quantity(
+UNNORMALIZED_JOINT_RATES = _quantity(
     "unnormalized.joint_rates",
     ("q", "xi"),
     partial(_vector, rates_and_moments.UNNORMALIZED_JOINT_RATES, "rate"),
     _SPEEDS,
-    reads=_READS,
-    words=_WORDS,
-    on_constraints=refusals.ACCELERATIONS,
 )
-UNNORMALIZED_WORKING_MOMENTS = Quantity(
+UNNORMALIZED_WORKING_MOMENTS = _quantity(
     "unnormalized.working_moments",
     ("q", "tau"),
     partial(_vector, rates_and_moments.UNNORMALIZED_WORKING_MOMENTS, "eps"),
     FORCES,
-    on_constraints=refusals.ACCELERATIONS,
 )
-UNNORMALIZED_JOINT_MOMENTS = Quantity(
+UNNORMALIZED_JOINT_MOMENTS = _quantity(
     "unnormalized.joint_moments",
     ("q", "kappa"),
     partial(_vector, rates_and_moments.UNNORMALIZED_JOINT_MOMENTS, "T"),
     FORCES,
-    reads=_READS,
-    words=_WORDS,
-    on_constraints=refusals.ACCELERATIONS,
 )
-UNNORMALIZED_CORIOLIS = Quantity(
+UNNORMALIZED_CORIOLIS = _quantity(
     "unnormalized.coriolis",
     ("q", "xi"),
     partial(_coriolis, "xi", coriolis.UNNORMALIZED),
     FORCES,
-    reads=_READS,
-    words=_WORDS,
-    on_constraints=refusals.ACCELERATIONS,
 )
-CORIOLIS_CAUSES = Quantity(
+CORIOLIS_CAUSES = _quantity(
     "unnormalized.coriolis_causes",
     ("q", "xi"),
     _causes,
     "N m for rotations, N for translations; joint by joint the shares of outward, inward and own motion",
-    reads=_READS,
-    words=_WORDS,
-    on_constraints=refusals.ACCELERATIONS,
 )
-UNNORMALIZED_RATES = Quantity(
+UNNORMALIZED_RATES = _quantity(
     "unnormalized.rates",
     ("q", "xi", "tau"),
     partial(_rates, equations.unnormalized_equations_plan),
     "speeds as in v, then the rates of total joint rates: rad/s^2 for rotations, m/s^2 for translations",
     optional=("wrenches",),
-    reads=_READS,
-    words=_WORDS,
-    on_constraints=refusals.ACCELERATIONS,
 )
-INERTIA_RATE = Quantity(
+INERTIA_RATE = _quantity(
     "unnormalized.inertia_rate",
     ("q", "v"),
     _inertia_rate,
     "kg m^2/s for rotations, kg/s for translations, kg m/s mixed; blocks of the diagonal, row by row",
-    on_constraints=refusals.ACCELERATIONS,
 )

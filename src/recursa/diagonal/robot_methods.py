@@ -8,11 +8,10 @@ from numpy.typing import ArrayLike
 
 from recursa.diagonal import quantities
 from recursa.diagonal.metric import Metric
-from recursa.diagonal.unnormalized import Unnormalized, both_of
-from recursa.dynamics.losses import Losses, known_losses
-from recursa.evaluation.answering import answers
+from recursa.diagonal.unnormalized import Unnormalized
+from recursa.dynamics.losses import Losses
+from recursa.evaluation.answering import answers, two_vectors
 from recursa.evaluation.arrays import as_given
-from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
 
@@ -59,14 +58,12 @@ class Diagonal(Metric):
     @answers(quantities.TOTAL_RATES)
     def total_rates(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Normalised total joint rates (..., nv): ``nu = m* v``, Table 2. O(n); units sqrt(J)."""
-        return self._answer(quantities.TOTAL_RATES, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
     @answers(quantities.JOINT_RATES)
     def joint_rates(
         self, q: ArrayLike, nu: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The joint rates (..., nv) of total rates: ``v = inv(m)* nu``, Table 2. O(n)."""
-        return self._answer(quantities.JOINT_RATES, {"q": q, "nu": nu}, NO_OPTIONS, out, threads)
 
     @answers(quantities.WORKING_MOMENTS)
     def working_moments(
@@ -81,14 +78,12 @@ class Diagonal(Metric):
         >>> bool(np.allclose(d.joint_moments(q, d.working_moments(q, tau)), tau))
         True
         """
-        return self._answer(quantities.WORKING_MOMENTS, {"q": q, "tau": tau}, NO_OPTIONS, out, threads)
 
     @answers(quantities.JOINT_MOMENTS)
     def joint_moments(
         self, q: ArrayLike, eps: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The torques (..., nv) of working moments: ``tau = m eps``, Table 3 corrected. O(n)."""
-        return self._answer(quantities.JOINT_MOMENTS, {"q": q, "eps": eps}, NO_OPTIONS, out, threads)
 
     # ---- equations of motion ---------------------------------------------------------------------------------------
 
@@ -116,8 +111,8 @@ class Diagonal(Metric):
         >>> bool(np.allclose(d.coriolis(q, nu), d.coriolis(q, nu, method="7.1")))
         True
         """
-        return self._answer(quantities.CORIOLIS, {"q": q, "nu": nu}, {"method": method}, out, threads)
 
+    @answers(quantities.RATES, parts=two_vectors)
     def rates(
         self,
         q: ArrayLike,
@@ -143,24 +138,6 @@ class Diagonal(Metric):
         >>> bool(np.allclose(speed, v)), bool(np.isclose(nu @ nu_dot, v @ tau))
         (True, True)
         """
-        plain = wrenches is None and not losses and out is None and threads is None
-        options = {} if plain else {"wrenches": wrenches, "losses": losses, "out": out, "threads": threads}
-        return both_of(self._rates(q, nu, tau, **options))
-
-    @answers(quantities.RATES)
-    def _rates(
-        self,
-        q: ArrayLike,
-        nu: ArrayLike,
-        tau: ArrayLike,
-        *,
-        wrenches: Any = None,
-        losses: Losses = False,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        arrays = {"q": q, "nu": nu, "tau": tau, "wrenches": wrenches}
-        return self._answer(quantities.RATES, arrays, {"losses": known_losses(losses)}, out, threads)
 
     @as_given
     def articulated_rates(self, q: ArrayLike, v: ArrayLike, *, threads: int | None = None) -> Array:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 
-from recursa.dynamics.derivatives import CARRIED_FORCE, inertia_rate
+from recursa.dynamics.derivatives import CARRIED_FORCE, inertia_rate, turned_columns
 from recursa.dynamics.gathering import Entries, Entry, speed_index
 from recursa.dynamics.inverse import FORCE_BUFFERS, resting_force
 from recursa.dynamics.kinematics import RELATIVE, velocity
@@ -156,12 +156,6 @@ MASS_RATE = Plan(
 Turns = tuple[tuple[Motion, Motion], ...]
 
 
-def turned_columns(joint: Joint, motion: Motion, step: Transform) -> Turns:
-    """Columns s of ``H*``, each with ``crm(V+) s``: how it turns while the bodies inward move."""
-    carried = step.inverse_motion(motion)
-    return tuple((column, carried.cross_motion(column)) for column in joint.columns())
-
-
 def momentum_rows(
     joint: Joint,
     number: int,
@@ -283,7 +277,7 @@ MASS_TIMES_BY_Q = Plan(
         base_to_tip(
             RELATIVE,
             Step(velocity, ("joint", "X", "Vright@parent", "joint:right"), ("Vright",), "V = phi* H* y"),
-            Step(turned_columns, ("joint", "Vright@parent", "X"), ("S",), "s, crm(phi* V(parent)) s"),
+            Step(turned_columns, ("joint", "X", "Vright@parent"), ("S",), "s, crm(phi* V(parent)) s"),
             Step(resting_force, ("inertia", "Vright"), ("f",), "p = M V"),
         ),
         tip_to_base(

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from recursa.diagonal import quantities
 from recursa.diagonal.metric import Asking
 from recursa.dynamics.factorization import block_diagonal
-from recursa.dynamics.losses import Losses, known_losses
-from recursa.evaluation.answering import answers
+from recursa.dynamics.losses import Losses
+from recursa.evaluation.answering import answers, two_vectors
 from recursa.evaluation.arrays import as_given
-from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.sweeps.batching import Array
 
 UnnormalizedCoriolisMethod = Literal["short", "7.9", "7.10"]
@@ -54,14 +53,12 @@ class Unnormalized(Asking):
 
         The joint rate less that which a free joint would take if its parent were jerked into motion.
         """
-        return self._answer(quantities.UNNORMALIZED_TOTAL_RATES, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
     @answers(quantities.UNNORMALIZED_JOINT_RATES)
     def joint_rates(
         self, q: ArrayLike, xi: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The joint rates (..., nv) of total rates: ``v = (I - H psi K)* xi``, Table 2. O(n)."""
-        return self._answer(quantities.UNNORMALIZED_JOINT_RATES, {"q": q, "xi": xi}, NO_OPTIONS, out, threads)
 
     @answers(quantities.UNNORMALIZED_WORKING_MOMENTS)
     def working_moments(
@@ -71,14 +68,12 @@ class Unnormalized(Asking):
 
         What is left of a joint's torque after the reaction of the torques outward of it.
         """
-        return self._answer(quantities.UNNORMALIZED_WORKING_MOMENTS, {"q": q, "tau": tau}, NO_OPTIONS, out, threads)
 
     @answers(quantities.UNNORMALIZED_JOINT_MOMENTS)
     def joint_moments(
         self, q: ArrayLike, kappa: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The torques (..., nv) of working moments: ``tau = (I + H phi K) kappa``, Table 3 corrected. O(n)."""
-        return self._answer(quantities.UNNORMALIZED_JOINT_MOMENTS, {"q": q, "kappa": kappa}, NO_OPTIONS, out, threads)
 
     @answers(quantities.UNNORMALIZED_CORIOLIS)
     def coriolis(
@@ -103,7 +98,6 @@ class Unnormalized(Asking):
         >>> bool(np.allclose(u.coriolis(q, xi), u.coriolis(q, xi, method="7.10")))
         True
         """
-        return self._answer(quantities.UNNORMALIZED_CORIOLIS, {"q": q, "xi": xi}, {"method": method}, out, threads)
 
     @as_given
     def coriolis_causes(self, q: ArrayLike, xi: ArrayLike, *, threads: int | None = None) -> CoriolisCauses:
@@ -125,6 +119,7 @@ class Unnormalized(Asking):
         ]
         return CoriolisCauses(*(flat[..., place] for place in places))
 
+    @answers(quantities.UNNORMALIZED_RATES, parts=two_vectors)
     def rates(
         self,
         q: ArrayLike,
@@ -140,24 +135,6 @@ class Unnormalized(Asking):
 
         ``xi_dot = inv(D) (kappa - C(q, xi))``, gravity included; (8.3) of Jain & Rodriguez.
         """
-        plain = wrenches is None and not losses and out is None and threads is None
-        options = {} if plain else {"wrenches": wrenches, "losses": losses, "out": out, "threads": threads}
-        return both_of(self._rates(q, xi, tau, **options))
-
-    @answers(quantities.UNNORMALIZED_RATES)
-    def _rates(
-        self,
-        q: ArrayLike,
-        xi: ArrayLike,
-        tau: ArrayLike,
-        *,
-        wrenches: Any = None,
-        losses: Losses = False,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        arrays = {"q": q, "xi": xi, "tau": tau, "wrenches": wrenches}
-        return self._answer(quantities.UNNORMALIZED_RATES, arrays, {"losses": known_losses(losses)}, out, threads)
 
     @as_given
     def inertia(self, q: ArrayLike, *, threads: int | None = None) -> Array:
@@ -170,8 +147,3 @@ class Unnormalized(Asking):
         """D_dot (..., nv, nv), block diagonal: ``H P_dot H*``, Algorithm 6.1 and row 5 of Table 4. O(n)."""
         entries = self._answer(quantities.INERTIA_RATE, {"q": q, "v": v}, threads=threads)
         return block_diagonal(entries, [joint.kind.nv for joint in self._robot.model.joints])
-
-
-def both_of(both: Array) -> tuple[Array, Array]:
-    """Two joint vectors of (..., 2, nv)."""
-    return both[..., 0, :], both[..., 1, :]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
+from recursa.dynamics.joint_space import listed
 from recursa.errors import StateError
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.quantities.quantity import Gather
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip
 from recursa.sweeps.batching import Array
 from recursa.sweeps.inputs import InputKind
 
@@ -105,29 +106,8 @@ CHART_RATES_PLAN = Plan(
 )
 
 
-def next_entries(values: Values) -> Iterator[Scalar]:
-    """The coordinates of all joints, flat."""
-    for part in values["next"]:
-        yield from part
-
-
-def step_entries(values: Values) -> Iterator[Scalar]:
-    """The speeds of all joints, flat."""
-    for part in values["step"]:
-        yield from part
-
-
-def rate_entries(values: Values) -> Iterator[Scalar]:
-    """dq/dt of all joints, flat."""
-    for part in values["qdot"]:
-        yield from part
-
-
-def chart_entries(values: Values) -> Iterator[Scalar]:
-    """dx/dt of all joints, flat."""
-    for part in values["xdot"]:
-        yield from part
-
+next_entries = listed("next")
+rate_entries = listed("qdot")
 
 # ---- quantities ----------------------------------------------------------------------------------------------------
 
@@ -159,14 +139,14 @@ COORDINATE_RATES = Quantity(
 CHART_RATES = Quantity(
     "configuration.chart_rates",
     ("x", "v"),
-    partial(_along, CHART_RATES_PLAN, chart_entries, "nv"),
+    partial(_along, CHART_RATES_PLAN, listed("xdot"), "nv"),
     "rates of x in ``q exp(x)``; places as in v",
     reads={"x": "joint:x"},
 )
 DIFFERENCE = Quantity(
     "difference",
     ("q0", "q1"),
-    partial(_along, DIFFERENCE_PLAN, step_entries, "nv"),
+    partial(_along, DIFFERENCE_PLAN, listed("step"), "nv"),
     "a motion: speeds for unit time, places as in v",
     reads={"q0": "q"},
 )

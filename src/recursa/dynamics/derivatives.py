@@ -36,7 +36,7 @@ from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
-from recursa.spatial.vec3 import SymMat3, Vec3
+from recursa.spatial.vec3 import ZERO, SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
 
@@ -90,15 +90,13 @@ class Reach(NamedTuple):
 
     def carried(self, step: Transform) -> Reach:
         """To the parent."""
-        return Reach(
-            step.force(self.by_q),
-            step.force(self.by_v),
-            step.force(self.by_a),
-            step.force(Force(self.back, _NO_FORCE)).moment,
-        )
+        return Reach(*(step.force(force) for force in self[:3]), carried_moment(step, self.back))
 
 
-_NO_FORCE = Vec3(0.0, 0.0, 0.0)
+def carried_moment(step: Transform, moment: Vec3) -> Vec3:
+    """A moment without a force, handed to the parent."""
+    return step.force(Force(moment, ZERO)).moment
+
 
 Reaches = tuple[tuple[Entry, Reach], ...]
 
@@ -112,6 +110,12 @@ def reach_of(
     moving = total @ twice + (rate @ column + column.cross_force(momentum))
     back = (rate @ column).moment - column.cross_force(momentum).moment
     return here, Reach(here + column.cross_force(force), moving, total @ column, back)
+
+
+def turned_columns(joint: Joint, step: Transform, parent: Motion) -> tuple[tuple[Motion, Motion], ...]:
+    """Columns s of ``H*``, each with ``s' = crm(phi* m) s``: how a motion m of the parent turns it."""
+    up = step.inverse_motion(parent)
+    return tuple((column, up.cross_motion(column)) for column in joint.columns())
 
 
 class ColumnRates(NamedTuple):

@@ -134,33 +134,20 @@ def _rows(joint: Joint, number: int, below: Columns, sign: float) -> Entries:
     )
 
 
-FACTOR_PLAN = Plan(
-    "factor",
-    _BUFFERS,
-    (
-        base_to_tip(RELATIVE),
-        tip_to_base(
-            ELIMINATE,
-            GAINS,
-            Step(factor_rows, ("joint", "number", "gain", "F", "X"), ("rows", "F@parent"), "I + H phi K    (43)"),
-        ),
-    ),
+def _factor_plan(name: str, rows: Step) -> Plan:
+    return Plan(name, _BUFFERS, (base_to_tip(RELATIVE), tip_to_base(ELIMINATE, GAINS, rows)))
+
+
+FACTOR_PLAN = _factor_plan(
+    "factor", Step(factor_rows, ("joint", "number", "gain", "F", "X"), ("rows", "F@parent"), "I + H phi K    (43)")
 )
-INVERSE_FACTOR_PLAN = Plan(
+INVERSE_FACTOR_PLAN = _factor_plan(
     "inverse_factor",
-    _BUFFERS,
-    (
-        base_to_tip(RELATIVE),
-        tip_to_base(
-            ELIMINATE,
-            GAINS,
-            Step(
-                inverse_factor_rows,
-                ("joint", "number", "elimination", "gain", "F", "X"),
-                ("rows", "F@parent"),
-                "I - H psi K    (45)",
-            ),
-        ),
+    Step(
+        inverse_factor_rows,
+        ("joint", "number", "elimination", "gain", "F", "X"),
+        ("rows", "F@parent"),
+        "I - H psi K    (45)",
     ),
 )
 
@@ -171,7 +158,7 @@ SOLVE = Plan(
     (*ARTICULATED_BUFFERS, Buffer("z", Force.zero()), Buffer("lambda", Motion.zero())),
     (
         base_to_tip(RELATIVE),
-        tip_to_base(ELIMINATE, Step(FILTER.fn, ("elimination", "tau", "z", "X"), FILTER.writes, FILTER.equation)),
+        tip_to_base(ELIMINATE, FILTER.reading(**{"T'": "tau"})),
         base_to_tip(SMOOTH),
     ),
 )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 from recursa.dynamics.articulated import (
     ACCELERATIONS,
@@ -24,9 +23,9 @@ from recursa.dynamics.articulated import (
 )
 from recursa.dynamics.inverse import with_rotors
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses, less_losses, with_losses
+from recursa.dynamics.losses import Losses
 from recursa.dynamics.needs import divides_by_hinges, spares_hinges
-from recursa.dynamics.springs import less_spring, with_spring
+from recursa.dynamics.springs import completing, driving
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -59,7 +58,7 @@ def eliminate_free(
     return own, done, step.articulated(rest)
 
 
-def driving(held: int, torque: Sequence[Scalar]) -> tuple[Scalar, ...]:
+def driven(held: int, torque: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """The torques of a free joint; those of a prescribed one are not known yet."""
     return () if held else tuple(torque)
 
@@ -90,43 +89,13 @@ ELIMINATE_FREE = Step(
     ("P", "elimination", "P@parent"),
     "P = M + sum of phi P+ phi*, D = H P H* + A, P+ = P - P H* inv(D) H P; where prescribed, P+ = P",
 )
-DRIVING = Step(driving, ("held", "tau"), ("T",), "T = tau")
-_AT_JOINT = ("joint", "held", "qdd", "P", "f", "alpha", "a", "tau")
-COMPLETED = Step(completed_joint, _AT_JOINT, ("qdd", "T"), "where prescribed, T = H (P alpha + y) + A qdd")
-
-
-def driving_less_spring(joint: Joint, held: int, torque: Sequence[Scalar], q: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """What its spring leaves of the torque of a free joint."""
-    return tuple(torque) if held else less_spring(joint, torque, q)
-
-
-def completed_with_spring(joint: Joint, held: int, torque: Sequence[Scalar], q: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """The torque of a prescribed joint, holding its spring."""
-    return with_spring(joint, torque, q) if held else tuple(torque)
-
-
-_LESS_SPRING = Step(driving_less_spring, ("joint", "held", "T", "q"), ("T",), "T -= k (q - rest) where T is known")
-_SPRING = Step(completed_with_spring, ("joint", "held", "T", "q"), ("T",), "T += k (q - rest) where prescribed")
-
-
-@cache
-def _lossy(losses: Losses) -> tuple[Step, Step]:
-    """The torques of free joints less what is lost, and prescribed joints completed by torques that make up for it."""
-    less, more = less_losses(losses), with_losses(losses)
-
-    def driving_less_losses(joint: Joint, held: int, tau: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        return () if held else less.fn(joint, tau, v)
-
-    def completed_lossy_joint(joint: Joint, held: int, *given: Any) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
-        *known, v = given
-        done, torque = completed_joint(joint, held, *known)
-        return done, more.fn(joint, torque, v) if held else torque
-
-    lost = more.equation.removeprefix("T += ")
-    return (
-        Step(driving_less_losses, ("joint", "held", "tau", "v"), ("T",), less.equation),
-        Step(completed_lossy_joint, (*_AT_JOINT, "v"), ("qdd", "T"), f"{COMPLETED.equation} + {lost}"),
-    )
+DRIVEN = Step(driven, ("held", "T"), ("T",), "T where it is known")
+COMPLETED = Step(
+    completed_joint,
+    ("joint", "held", "qdd", "P", "f", "alpha", "a", "tau"),
+    ("qdd", "T"),
+    "where prescribed, T = H (P alpha + y) + A qdd",
+)
 
 
 @cache
@@ -134,13 +103,14 @@ def hybrid_plan(
     *, held: tuple[int, ...], wrenches: bool = False, losses: Losses = False, springs: bool = False
 ) -> Plan:
     """Accelerations qdd and torques T of all joints; ``held``: the bodies whose joints are prescribed, base first."""
-    torque, complete = _lossy(losses) if losses else (DRIVING, COMPLETED)
-    less, more = ((_LESS_SPRING,), (_SPRING,)) if springs else ((), ())
+    drive, torque = driving(losses, springs)
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY, PRESCRIBED_BIAS, BIAS_FORCE),
-        tip_to_base(torque, *less, ELIMINATE_FREE, INNOVATIONS.reading(tau="T")),
-        base_to_tip(ACCELERATIONS, complete, *more),
+        tip_to_base(*drive, DRIVEN.reading(T=torque), ELIMINATE_FREE, INNOVATIONS.reading(tau="T")),
+        base_to_tip(ACCELERATIONS, COMPLETED),
     )
     buffers = (*ARTICULATED_BUFFERS, Buffer("held", FREE))
-    marked = (base_to_tip(HOLD, only=held), *completed(sweeps, wrenches=wrenches, links=False))
+    more = completing(losses, springs)
+    after = (base_to_tip(*more, only=held),) if more else ()
+    marked = (base_to_tip(HOLD, only=held), *completed(sweeps, wrenches=wrenches, links=False), *after)
     return Plan("hybrid_dynamics", buffers, marked)

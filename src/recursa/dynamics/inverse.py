@@ -14,9 +14,9 @@ from recursa.dynamics.base_velocity import changes, in_forces
 from recursa.dynamics.gathering import flat
 from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.dynamics.kinematics import ACCELERATION, BASE_MOTION, BUFFERS, POSE, RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses, with_losses
+from recursa.dynamics.losses import Losses
 from recursa.dynamics.mass_properties import check_moved_base
-from recursa.dynamics.springs import DRIVE, SPRING
+from recursa.dynamics.springs import DRIVE, completing
 from recursa.model.model import Joint
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
@@ -144,13 +144,13 @@ def inverse_plan(*, wrenches: bool = False, losses: Losses = False, springs: boo
 
 def at_joint(*, losses: Losses, springs: bool) -> tuple[Step, ...]:
     """What a joint needs beside the torque that moves the bodies."""
-    return (ROTORS, *((with_losses(losses),) if losses else ()), *((SPRING,) if springs else ()))
+    return (ROTORS, *completing(losses, springs))
 
 
 @cache
 def bias_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
     """Torques that keep the joints from accelerating: ``C = H phi (M phi* a + b)``, gravity included."""
-    joint = (TORQUE, SPRING) if springs else (TORQUE,)
+    joint = (TORQUE, *completing(False, springs))
     return _newton_euler("bias_forces", (RELATIVE, VELOCITY, DRIFT, MOVING_FORCE), joint, wrenches=wrenches)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from recursa.dynamics.gathering import joint_matrix, joint_vector
+from recursa.dynamics.gathering import flat, joint_matrix, joint_vector
 from recursa.kernels.loop import Looped
 from recursa.kernels.staging import Unit
 from recursa.model.model import Model
@@ -24,6 +24,11 @@ def vector_of(model: Model, name: str) -> Gather:
         return joint_vector(model, values.lists.get(name, []))
 
     return gather
+
+
+def listed(name: str) -> Gather:
+    """The entries of rows, or of numbers of joints, in a buffer, one after the other."""
+    return lambda values: flat(values.lists.get(name, []))
 
 
 def matrix_of(model: Model, *, symmetric: bool, name: str = "rows") -> Gather:

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
-from recursa.dynamics.derivatives import COLUMN_RATES, ColumnRates
+from recursa.dynamics.derivatives import COLUMN_RATES, ColumnRates, turned_columns
 from recursa.dynamics.kinematics import (
     ACCELERATION,
     BUFFERS,
@@ -35,7 +34,7 @@ from recursa.dynamics.kinematics import (
     jacobian_entries,
     require_kind,
 )
-from recursa.model.model import Joint, Model
+from recursa.model.model import Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -43,20 +42,8 @@ from recursa.spatial.vec3 import ZERO
 from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 
-
-class VelocityRates(NamedTuple):
-    """Changes of the link's velocity per unit of every freedom of a joint."""
-
-    by_q: tuple[Motion, ...]
-    by_v: tuple[Motion, ...]
-
-
-class AccelerationRates(NamedTuple):
-    """Changes of the link's acceleration per unit of every freedom of a joint."""
-
-    by_q: tuple[Motion, ...]
-    by_v: tuple[Motion, ...]
-    by_a: tuple[Motion, ...]
+Rates = tuple[tuple[Motion, ...], ...]
+"""Changes of the link's motion by q, by v and, of its acceleration, by a: per unit of every freedom of a joint."""
 
 
 # ---- axes that do not turn along: what a motion of the link, c, does to the components of a vector x -----------------
@@ -80,31 +67,25 @@ _TURNING: dict[str, Callable[[Motion, Motion], Motion]] = {"body": _with_link, "
 # ---- steps -----------------------------------------------------------------------------------------------------------
 
 
-def first_rates(joint: Joint, step: Transform, parent: Motion) -> tuple[tuple[Motion, Motion], ...]:
-    """s and s' of every freedom of a joint."""
-    up = step.inverse_motion(parent)
-    return tuple((column, up.cross_motion(column)) for column in joint.columns())
-
-
-def velocity_rates_in(frame: str) -> Callable[..., VelocityRates]:
+def velocity_rates_in(frame: str) -> Callable[..., Rates]:
     """The step for results in a frame."""
     change, turning = frame_function(frame), _TURNING[frame]
 
     def velocity_rates(
         link_here: Transform, rates: tuple[tuple[Motion, Motion], ...], pose: Transform, velocity: Motion
-    ) -> VelocityRates:
+    ) -> Rates:
         """The columns of a joint."""
         by_q, by_v = [], []
         for rate in rates:
             column, first = (link_here.inverse_motion(motion) for motion in rate)
             by_q.append(change(pose, first + turning(column, velocity)))
             by_v.append(change(pose, column))
-        return VelocityRates(tuple(by_q), tuple(by_v))
+        return tuple(by_q), tuple(by_v)
 
     return velocity_rates
 
 
-def acceleration_rates_in(frame: str, kind: str) -> Callable[..., AccelerationRates]:
+def acceleration_rates_in(frame: str, kind: str) -> Callable[..., Rates]:
     """The step for results in a frame, of one kind of acceleration."""
     change, turning = frame_function(frame), _TURNING[frame]
     swings_here = kind == "classical" and frame != "world"  # w x v of the link's own origin
@@ -112,7 +93,7 @@ def acceleration_rates_in(frame: str, kind: str) -> Callable[..., AccelerationRa
 
     def acceleration_rates(
         link_here: Transform, rates: tuple[ColumnRates, ...], pose: Transform, velocity: Motion, acceleration: Motion
-    ) -> AccelerationRates:
+    ) -> Rates:
         """The columns of a joint."""
         turned = classical(acceleration, velocity) if swings_here else acceleration
         found = []
@@ -127,7 +108,7 @@ def acceleration_rates_in(frame: str, kind: str) -> Callable[..., AccelerationRa
                 there, first = change(pose, velocity), change(pose, first + turning(column, velocity))
                 by_q, by_v = by_q + _swinging(there, first), by_v + _swinging(there, by_a)
             found.append((by_q, by_v, by_a))
-        return AccelerationRates(*zip(*found, strict=True))
+        return tuple(zip(*found, strict=True))
 
     return acceleration_rates
 
@@ -142,7 +123,7 @@ def _swinging(velocity: Motion, change: Motion) -> Motion:
 
 def velocity_derivatives_plan(model: Model, link: int, frame: str) -> Plan:
     """Derivatives of a link's velocity along the path to it."""
-    first = Step(first_rates, ("joint", "X", "V@parent"), ("S",), "s' = crm(U) s,  U = phi* V(parent)")
+    first = Step(turned_columns, ("joint", "X", "V@parent"), ("S",), "s' = crm(U) s,  U = phi* V(parent)")
     reads = ("XL", "S", "L@target", "VL@target")
     rates = Step(velocity_rates_in(frame), reads, ("JF",), f"dV/dq, dV/dv in frame '{frame}'")
     outward, at_link = (RELATIVE, POSE, VELOCITY, first), (LINK_POSE, LINK_VELOCITY)

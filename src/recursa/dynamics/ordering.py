@@ -15,6 +15,7 @@ import numpy as np
 from recursa.errors import NoSweepError, ShapeError, StateError, UnknownNameError, shortened, unknown_name
 from recursa.model.joint_kind import JointKind
 from recursa.model.model import WORLD, Joint, Model
+from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.sweeps.batching import Array, as_numbers
 
@@ -240,15 +241,8 @@ def _world_axes(model: Model, joint: Joint, q: Any, whose: str) -> tuple[Change,
     state = as_numbers("q", q, model.nq)
     if state.shape[-1:] != (model.nq,):
         raise ShapeError(f"q has shape {state.shape}, expected (..., {model.nq}), in the order of robot '{model.name}'")
-    x, y, z, w = np.moveaxis(state[..., joint.q_start + 3 : joint.q_start + 7], -1, 0)
-    turn = np.stack(
-        [
-            np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)], axis=-1),
-            np.stack([2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)], axis=-1),
-            np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=-1),
-        ],
-        axis=-2,
-    )
+    quaternion = np.moveaxis(state[..., joint.q_start + 3 : joint.q_start + 7], -1, 0)
+    turn = np.stack(Rotation.from_quaternion(Quaternion(*quaternion)), axis=-1).reshape(*state.shape[:-1], 3, 3)
 
     def inward(vectors: Array) -> Array:
         return np.einsum("...ji,...j->...i", turn, vectors)

@@ -8,19 +8,18 @@ Newton's and Euler's with two velocities (Echeandia & Wensing, 2021). Everything
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
-from recursa.dynamics.gathering import flat
 from recursa.dynamics.inverse import FORCE_BUFFERS, TORQUE, at_joint
-from recursa.dynamics.joint_space import FORCES, vector_of
+from recursa.dynamics.joint_space import FORCES, listed, vector_of
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY, acceleration, velocity
-from recursa.dynamics.regressor import UNIT_BODIES, Columns, regressor_rows
+from recursa.dynamics.regressor import UNIT_BODIES, Columns, regressor_of
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 # ---- steps -----------------------------------------------------------------------------------------------------------
 
@@ -95,7 +94,8 @@ _FORCE = Step(
 _POWERS = Step(powers_by_parameter, ("alpha", "V", "VR", "S"), ("Y",), "Y* s = S . f per parameter")
 _NATURAL = Step(natural_rates, ("inertia", "Y"), ("Y",), "P' = P L P")
 OUTWARD = (RELATIVE, VELOCITY, REFERENCE_VELOCITY, REFERENCE_ACCELERATION)
-REFERENCE_BUFFERS = (*FORCE_BUFFERS, Buffer("VR", Motion.zero()))
+_REFERENCE = (Buffer("VR", Motion.zero()),)
+REFERENCE_BUFFERS = (*FORCE_BUFFERS, *_REFERENCE)
 
 
 @cache
@@ -105,17 +105,11 @@ def reference_dynamics_plan(*, springs: bool = False) -> Plan:
     return Plan("reference_dynamics", REFERENCE_BUFFERS, (base_to_tip(*OUTWARD, _FORCE), inward))
 
 
-REFERENCE_REGRESSOR_PLAN = Plan(
+REFERENCE_REGRESSOR_PLAN = regressor_of(
     "reference_regressor",
-    (*REFERENCE_BUFFERS, Buffer("own", ()), Buffer("below", ()), Buffer("rows", ())),
-    (
-        base_to_tip(
-            *OUTWARD, Step(numbered_forces, ("number", "alpha", "V", "VR"), ("own",), "f per parameter, see f above")
-        ),
-        tip_to_base(
-            Step(regressor_rows, ("joint", "own", "below", "X"), ("rows", "below@parent"), "Y = H phi f"),
-        ),
-    ),
+    *OUTWARD,
+    Step(numbered_forces, ("number", "alpha", "V", "VR"), ("own",), "f per parameter, see f above"),
+    more=_REFERENCE,
 )
 
 
@@ -134,10 +128,7 @@ def _reference_dynamics(of: Subject, given: Names) -> Recipe:
 
 
 def _adaptation(of: Subject, given: Names, *, natural: bool = False) -> Recipe:
-    def gather(values: Values) -> Iterator[Scalar]:
-        return flat(values.lists.get("Y", []))
-
-    return Recipe(_adaptation_plan(natural=natural), gather, (10 * of.model.nbodies,))
+    return Recipe(_adaptation_plan(natural=natural), listed("Y"), (10 * of.model.nbodies,))
 
 
 REFERENCE_READS = {"v_r": "joint:v_r", "a_r": "a", "s": "joint:s"}

@@ -11,6 +11,7 @@ from functools import partial
 
 from recursa.dynamics.gathering import flat, speed_index
 from recursa.dynamics.inverse import FORCE_BUFFERS, STATIC, moving_force, resting_force
+from recursa.dynamics.joint_space import listed
 from recursa.dynamics.kinematics import (
     ACCELERATION,
     BUFFERS,
@@ -58,20 +59,21 @@ def regressor_rows(joint: Joint, own: Columns, below: Columns, step: Transform) 
     return rows, tuple((parameter, step.force(force)) for parameter, force in (*own, *below))
 
 
-def _regressor(name: str, *outward: Step) -> Plan:
+def regressor_of(name: str, *outward: Step, more: tuple[Buffer, ...] = ()) -> Plan:
+    """The regressor from forces per parameter, which steps put into "own"."""
     rows = Step(regressor_rows, ("joint", "own", "below", "X"), ("rows", "below@parent"), "Y = H phi f")
-    buffers = (*FORCE_BUFFERS, Buffer("own", ()), Buffer("below", ()), Buffer("rows", ()))
+    buffers = (*FORCE_BUFFERS, *more, Buffer("own", ()), Buffer("below", ()), Buffer("rows", ()))
     return Plan(name, buffers, (base_to_tip(*outward), tip_to_base(rows)))
 
 
-REGRESSOR_PLAN = _regressor(
+REGRESSOR_PLAN = regressor_of(
     "regressor",
     RELATIVE,
     VELOCITY,
     ACCELERATION,
     Step(parameter_forces, ("number", "alpha", "V"), ("own",), "f = M alpha + crf(V) M V per parameter"),
 )
-STATIC_REGRESSOR_PLAN = _regressor(
+STATIC_REGRESSOR_PLAN = regressor_of(
     "static_regressor",
     RELATIVE,
     STATIC,
@@ -146,7 +148,7 @@ def _link_regressor(of: Subject, given: Names, *, link: str) -> Recipe:
 
 
 def _energy_regressor(plan: Plan, of: Subject, given: Names) -> Recipe:
-    return Recipe(plan, lambda values: flat(values.lists.get("Y", [])), (10 * of.model.nbodies,))
+    return Recipe(plan, listed("Y"), (10 * of.model.nbodies,))
 
 
 LINK_REGRESSOR = Quantity(

@@ -46,6 +46,7 @@ from recursa.dynamics.derivatives import (
     COMPOSITE_MOMENTUM,
     COMPOSITE_RATE,
     ColumnRates,
+    carried_moment,
 )
 from recursa.dynamics.gathering import Entries, Entry, joint_matrix
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
@@ -90,11 +91,6 @@ def virtual_bias(
     return total, carried_moment(step, total)
 
 
-def carried_moment(step: Transform, moment: Vec3) -> Vec3:
-    """A moment without a force, handed to the parent."""
-    return step.force(Force(moment, ZERO)).moment
-
-
 def virtual_rates(joint: Joint, step: Transform, parent: Motion) -> tuple[Motion, ...]:
     """``w = crm(phi* W(parent)) s`` of every freedom."""
     up = step.inverse_motion(parent)
@@ -132,14 +128,8 @@ class SecondReach(NamedTuple):
 
     def carried(self, step: Transform) -> SecondReach:
         """To the parent."""
-        return SecondReach(
-            step.force(self.by_q),
-            step.force(self.by_v),
-            step.force(self.by_a),
-            step.force(self.b),
-            carried_moment(step, self.d),
-            carried_moment(step, self.e),
-        )
+        moments = (carried_moment(step, moment) for moment in (self.d, self.e))
+        return SecondReach(*(step.force(force) for force in self[:4]), *moments)
 
 
 SecondReaches = tuple[tuple[Entry, SecondReach], ...]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.gathering import Entries
-from recursa.dynamics.losses import Losses, less_losses
+from recursa.dynamics.losses import Losses, less_losses, with_losses
 from recursa.model.model import Joint
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Buffer, Step
@@ -76,6 +76,11 @@ def driving(losses: Losses, springs: bool, speeds: str = "v") -> tuple[tuple[Ste
     """The steps that take off a torque what springs and losses take, and the name of what is left."""
     steps, torque = ((LESS_SPRING,), DRIVE.name) if springs else ((), "tau")
     return ((*steps, less_losses(losses, speeds, torque)), "T") if losses else (steps, torque)
+
+
+def completing(losses: Losses, springs: bool) -> tuple[Step, ...]:
+    """The steps that add to a torque T what losses and springs take."""
+    return (*((with_losses(losses),) if losses else ()), *((SPRING,) if springs else ()))
 
 
 # ---- torques at rest -------------------------------------------------------------------------------------------------

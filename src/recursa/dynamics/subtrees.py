@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from recursa.dynamics.derivatives import COMPOSITE_MOMENTUM
 from recursa.dynamics.gathering import flat, speed_index
+from recursa.dynamics.joint_space import listed
 from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.kernels.loop import Looped
@@ -133,11 +134,6 @@ SUBTREE_JACOBIANS_PLAN = Plan(
 # ---- results ---------------------------------------------------------------------------------------------------------
 
 
-def vector_entries(name: str, values: Values) -> Iterator[Scalar]:
-    """A vector for every body, one after the other."""
-    return flat(values.lists.get(name, []))
-
-
 def jacobian_entries(model: Model, values: Values) -> Iterator[Scalar]:
     """A 3 x nv matrix for every body, row by row."""
     columns: list[list[Vec3]] = [[ZERO] * model.nv for _ in range(model.nbodies)]
@@ -159,7 +155,7 @@ def jacobian_entries(model: Model, values: Values) -> Iterator[Scalar]:
 
 
 def _per_body(plan: Plan, name: str, of: Subject, given: Names) -> Recipe:
-    return Recipe(plan, partial(vector_entries, name), (of.model.nbodies, 3))
+    return Recipe(plan, listed(name), (of.model.nbodies, 3))
 
 
 def _jacobians(of: Subject, given: Names) -> Recipe:

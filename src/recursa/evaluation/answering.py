@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial, update_wrapper
-from inspect import getattr_static, signature
+from functools import lru_cache, partial, update_wrapper, wraps
+from inspect import Parameter, Signature, getattr_static, signature
 from typing import Any, NamedTuple, TypeVar
 
 from recursa.evaluation.arrays import as_given
@@ -12,12 +12,89 @@ from recursa.evaluation.evaluator import Call, Evaluator
 from recursa.evaluation.resolved import Question
 from recursa.kernels.switch import native_module
 from recursa.quantities.quantity import Quantity
+from recursa.sweeps.batching import Array
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-_NO_OPTIONS = ("self", "out", "threads")
+_NOT_OPTIONS = ("self", "out", "threads")
 
 
-def answers(
+def answers(quantity: Quantity, *, parts: Callable[[Array], Any] | None = None) -> Callable[[_Method], _Method]:
+    """Decorator of a method that is a signature and its documentation: the method answers a quantity.
+
+    Arguments that the quantity knows as arrays are its arrays; ``out`` and ``threads`` are those of
+    :meth:`Evaluator.evaluate`; all others are options of the quantity. ``parts(result)`` makes what the method
+    returns, where that is not the array itself.
+    """
+
+    def decorate(method: _Method) -> _Method:
+        whole = learns(quantity)(_evaluating(quantity, method))
+        if parts is None:
+            return whole
+
+        def in_parts(self: Any, *arguments: Any, **named: Any) -> Any:
+            return parts(whole(self, *arguments, **named))
+
+        return update_wrapper(in_parts, whole)  # type: ignore[return-value]
+
+    return decorate
+
+
+def two_vectors(both: Array) -> tuple[Array, Array]:
+    """Vectors (..., n) of (..., 2, n)."""
+    return both[..., 0, :], both[..., 1, :]
+
+
+def two_matrices(both: Array) -> tuple[Array, Array]:
+    """Matrices (..., n, m) of (..., 2, n, m)."""
+    return both[..., 0, :, :], both[..., 1, :, :]
+
+
+def three_matrices(three: Array) -> tuple[Array, Array, Array]:
+    """Matrices (..., n, m) of (..., 3, n, m)."""
+    return three[..., 0, :, :], three[..., 1, :, :], three[..., 2, :, :]
+
+
+def asks(quantity: Quantity, *given: str) -> Callable[..., Array]:
+    """A method that answers a quantity and is called by other methods: its signature is that of the record.
+
+    Arrays that must be given come first; by keyword the others, ``given`` among them without a default, then options,
+    ``out`` and ``threads``.
+    """
+    known = {name: None for name in quantity.optional if name not in given} | quantity.defaults
+    known |= {"out": None, "threads": None}
+    names = dict.fromkeys((*quantity.optional, *quantity.options, "out", "threads"))
+    form = Signature(
+        [
+            *(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in ("self", *quantity.inputs)),
+            *(Parameter(name, Parameter.KEYWORD_ONLY, default=known.get(name, Parameter.empty)) for name in names),
+        ]
+    )
+
+    def method(*arguments: Any, **named: Any) -> Any:
+        form.bind(*arguments, **named)
+
+    method.__signature__ = form  # type: ignore[attr-defined]
+    return learns(quantity)(_evaluating(quantity, method))
+
+
+def _evaluating(quantity: Quantity, method: _Method) -> _Method:
+    """A method with this signature that evaluates a quantity."""
+    parameters = {name: item for name, item in signature(method).parameters.items() if name != "self"}
+    defaults = {name: item.default for name, item in parameters.items() if item.default is not item.empty}
+    arrays = [name for name in parameters if name in quantity.arrays]
+    options = [name for name in parameters if name not in (*quantity.arrays, *_NOT_OPTIONS)]
+
+    @wraps(method)
+    def evaluated(self: Any, *arguments: Any, **named: Any) -> Any:
+        method(self, *arguments, **named)  # an error, if the call does not fit the signature
+        given = {**defaults, **dict(zip(parameters, arguments, strict=False)), **named}
+        asked, chosen = {name: given[name] for name in arrays}, {name: given[name] for name in options}
+        return self._answer(quantity, asked, chosen, given.get("out"), given.get("threads"))
+
+    return evaluated  # type: ignore[return-value]
+
+
+def learns(
     quantity: Quantity, learn: Callable[[Evaluator, Call, Asked], None] | None = None
 ) -> Callable[[_Method], _Method]:
     """Decorator of a method that returns ``self._answer(quantity, its arrays, its options, out, threads)``.
@@ -74,7 +151,7 @@ def question_of(quantity: Quantity, method: Callable[..., Any], call: Call) -> A
     arrays = [name for name, value in {**by_position, **keywords}.items() if value is ... and name != "out"]
     bound = form.bind(None, *call[1:named], **keywords)
     bound.apply_defaults()
-    known = (*quantity.inputs, *quantity.optional, *_NO_OPTIONS)
+    known = (*quantity.inputs, *quantity.optional, *_NOT_OPTIONS)
     options = {name: value for name, value in bound.arguments.items() if name not in known}
     question = Question.of(quantity, arrays, options)
     inputs = (*quantity.inputs, *question.given)

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from recursa.book import recursion
 from recursa.book.augmented_links import AugmentedLinks, augmented_links
 from recursa.book.on_axes import require_axes
-from recursa.evaluation.answering import answers
+from recursa.evaluation.answering import asks
 from recursa.evaluation.arrays import as_given
-from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array, cut
 
@@ -162,7 +161,4 @@ class BookMethods(Facade):
         places = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])
         return GeneralizedLinks(ten[..., 0], ten[..., 1:4], ten[..., places])
 
-    @answers(recursion.GENERALIZED_LINKS)
-    def _generalized_links(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """(..., nbodies, 10)."""
-        return self._answer(recursion.GENERALIZED_LINKS, {"q": q}, NO_OPTIONS, out, threads)
+    _generalized_links = asks(recursion.GENERALIZED_LINKS)

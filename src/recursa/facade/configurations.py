@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import configuration
 from recursa.dynamics import configuration_derivatives as derivatives
-from recursa.evaluation.answering import answers
+from recursa.evaluation.answering import answers, two_matrices
 from recursa.evaluation.arrays import as_given
-from recursa.evaluation.evaluator import NO_OPTIONS, given
+from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
 
@@ -55,7 +55,6 @@ class ConfigurationMethods(Facade):
         >>> rc.robots.planar(2).integrate([0.1, 0.2], [1.0, -1.0])
         array([ 1.1, -0.8])
         """
-        return self._answer(configuration.INTEGRATE, {"q": q, "dv": dv}, NO_OPTIONS, out, threads)
 
     @answers(configuration.DIFFERENCE)
     def difference(
@@ -69,7 +68,6 @@ class ConfigurationMethods(Facade):
         >>> rc.robots.planar(2).difference([0.1, 0.2], [1.1, -0.8])
         array([ 1., -1.])
         """
-        return self._answer(configuration.DIFFERENCE, {"q0": q0, "q1": q1}, NO_OPTIONS, out, threads)
 
     @as_given
     def interpolate(
@@ -96,6 +94,7 @@ class ConfigurationMethods(Facade):
         """
         return self._answer(derivatives.INTERPOLATE, {"q0": q0, "q1": q1, "s": s}, NO_OPTIONS, out, threads)
 
+    @answers(derivatives.D_INTEGRATE, parts=two_matrices)
     def d_integrate(
         self, q: ArrayLike, dv: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> tuple[Array, Array]:
@@ -115,9 +114,8 @@ class ConfigurationMethods(Facade):
         >>> bool(np.allclose(robot.difference(there, near), by_q @ small, atol=1e-11))
         True
         """
-        both = self._d_integrate(q, dv, **given(out=out, threads=threads))
-        return both[..., 0, :, :], both[..., 1, :, :]
 
+    @answers(derivatives.D_DIFFERENCE, parts=two_matrices)
     def d_difference(
         self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> tuple[Array, Array]:
@@ -135,19 +133,3 @@ class ConfigurationMethods(Facade):
         >>> bool(np.allclose(by_q1 @ robot.d_integrate(q, dv)[1], np.eye(robot.nv)))       # one undoes the other
         True
         """
-        both = self._d_difference(q0, q1, **given(out=out, threads=threads))
-        return both[..., 0, :, :], both[..., 1, :, :]
-
-    @answers(derivatives.D_INTEGRATE)
-    def _d_integrate(
-        self, q: ArrayLike, dv: ArrayLike, *, out: Array | None = None, threads: int | None = None
-    ) -> Array:
-        """Both, (..., 2, nv, nv)."""
-        return self._answer(derivatives.D_INTEGRATE, {"q": q, "dv": dv}, NO_OPTIONS, out, threads)
-
-    @answers(derivatives.D_DIFFERENCE)
-    def _d_difference(
-        self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None, threads: int | None = None
-    ) -> Array:
-        """Both, (..., 2, nv, nv)."""
-        return self._answer(derivatives.D_DIFFERENCE, {"q0": q0, "q1": q1}, NO_OPTIONS, out, threads)

@@ -20,7 +20,7 @@ from recursa.constraints.quantities import (
     CONSTRAINT_WRENCHES,
     PROJECT_VELOCITY,
 )
-from recursa.dynamics.losses import Losses, known_losses
+from recursa.dynamics.losses import Losses
 from recursa.evaluation.answering import answers
 from recursa.evaluation.facade import Facade
 from recursa.methods.constrained import CONSTRAINED_COMPLIANCE
@@ -67,7 +67,6 @@ class ConstraintMethods(Facade):
         >>> arm.constraint_error([0.0, 0.0]).round(12)
         array([0.05, 0.  , 0.  ])
         """
-        return self._answer(CONSTRAINT_ERROR, {"q": q}, {}, out, threads)
 
     @answers(CONSTRAINT_JACOBIAN)
     def constraint_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -81,7 +80,6 @@ class ConstraintMethods(Facade):
         >>> arm.constraint_jacobian([0.1, 0.2])
         array([[ 1., -3.]])
         """
-        return self._answer(CONSTRAINT_JACOBIAN, {"q": q}, {}, out, threads)
 
     @answers(CONSTRAINT_BIAS)
     def constraint_bias(
@@ -102,7 +100,6 @@ class ConstraintMethods(Facade):
         >>> arm.constraint_bias([0.0], [2.0]).round(12) + 0.0  # towards the axis, 0.3 m away
         array([-1.2,  0. ,  0. ])
         """
-        return self._answer(CONSTRAINT_BIAS, {"q": q, "v": v, "prescribed": prescribed}, {}, out, threads)
 
     @answers(CONSTRAINT_FORCES)
     def constraint_forces(
@@ -130,8 +127,6 @@ class ConstraintMethods(Facade):
         >>> arm.constraint_forces([0.0], [0.0], [0.0]).round(6)  # what holds the rod level
         array([0.73575])
         """
-        arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters, "prescribed": prescribed}
-        return self._answer(CONSTRAINT_FORCES, arrays, {"losses": known_losses(losses)}, out, threads)
 
     @answers(CONSTRAINT_WRENCHES)
     def constraint_wrenches(
@@ -161,8 +156,6 @@ class ConstraintMethods(Facade):
         >>> bool(abs(force[2] - 9.81 * robot.mass) < 1e-9)
         True
         """
-        arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters, "prescribed": prescribed}
-        return self._answer(CONSTRAINT_WRENCHES, arrays, {"losses": known_losses(losses)}, out, threads)
 
     @answers(CONSTRAINT_DELASSUS)
     def constraint_delassus(
@@ -186,7 +179,6 @@ class ConstraintMethods(Facade):
         >>> bool(np.allclose(arm.constraint_delassus(q), G @ arm.without_constraints().mass_matrix_inverse(q) @ G.T))
         True
         """
-        return self._answer(CONSTRAINT_DELASSUS, {"q": q, "parameters": parameters}, {}, out, threads)
 
     @answers(PROJECT_VELOCITY)
     def project_velocity(
@@ -209,7 +201,6 @@ class ConstraintMethods(Facade):
         >>> bool(abs(arm.constraint_jacobian(q) @ v).max() < 1e-12)
         True
         """
-        return self._answer(PROJECT_VELOCITY, {"q": q, "v": v, "parameters": parameters}, {}, out, threads)
 
     @answers(CONSTRAINED_COMPLIANCE)
     def constrained_compliance(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -226,7 +217,6 @@ class ConstraintMethods(Facade):
         >>> bool(np.allclose(arm.constraint_jacobian(q) @ K, 0.0)), int(np.linalg.matrix_rank(K, 1e-9))
         (True, 4)
         """
-        return self._answer(CONSTRAINED_COMPLIANCE, {"q": q}, {}, out, threads)
 
     def free_directions(self, q: ArrayLike) -> FreeDirections:
         """The directions that the constraints leave free at a configuration, with mass matrix and compliance there.

@@ -15,9 +15,9 @@ from recursa.dynamics.losses import DAMPING, JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.sparsity import PATTERNS
 from recursa.dynamics.wrenches import listed_wrenches, standing, turned_back
 from recursa.errors import NoSweepError, ShapeError, known_method
-from recursa.evaluation.answering import answers
+from recursa.evaluation.answering import asks, three_matrices
 from recursa.evaluation.arrays import as_given, foreign
-from recursa.evaluation.evaluator import NO_OPTIONS, given
+from recursa.evaluation.evaluator import given
 from recursa.evaluation.facade import Facade
 from recursa.methods import first_order
 from recursa.methods.manifold import reduced_state_space
@@ -94,7 +94,7 @@ class DerivativeMethods(Facade):
         """
         if out is None and threads is None and wrenches is None:
             if not packed:  # spelled so that single states go straight in
-                return _three(self._inverse_derivatives(q, v, a))
+                return three_matrices(self._inverse_derivatives(q, v, a))
             return _three_packed(self._inverse_derivatives(q, v, a, packed=True))
         if foreign((q, v, a, wrenches)) is not None:
             ask = as_given(self.inverse_dynamics_derivatives)
@@ -102,7 +102,7 @@ class DerivativeMethods(Facade):
         wrenches = _listed(wrenches)
         options = given(wrenches=wrenches, packed=packed or None, out=out, threads=threads)
         result = self._inverse_derivatives(q, v, a, **options)
-        by_q, by_v, by_a = _three_packed(result) if packed else _three(result)
+        by_q, by_v, by_a = _three_packed(result) if packed else three_matrices(result)
         where = PATTERNS["inverse_dynamics_derivatives"](self.model) if packed else None
         for forces in self._turned_back(q, wrenches):
             by_q -= (forces if where is None else where.entries(forces)).astype(by_q.dtype)
@@ -137,12 +137,12 @@ class DerivativeMethods(Facade):
         True
         """
         if out is None and threads is None and wrenches is None:
-            return _three(self._forward_derivatives(q, v, tau))
+            return three_matrices(self._forward_derivatives(q, v, tau))
         if foreign((q, v, tau, wrenches)) is not None:
             return as_given(self.forward_dynamics_derivatives)(q, v, tau, wrenches=wrenches, out=out, threads=threads)
         wrenches = _listed(wrenches)
         options = given(wrenches=wrenches, out=out, threads=threads)
-        by_q, by_v, by_tau = _three(self._forward_derivatives(q, v, tau, **options))
+        by_q, by_v, by_tau = three_matrices(self._forward_derivatives(q, v, tau, **options))
         for forces in self._turned_back(q, wrenches):
             by_q += by_tau @ forces.astype(by_q.dtype)
         return by_q, by_v, by_tau
@@ -219,11 +219,12 @@ class DerivativeMethods(Facade):
             ask: Any = as_given(self.linearize)
             return ask(q, v, a, direction=direction, method=method, losses=losses, wrenches=wrenches, threads=threads)
         if direction is None:
-            model = Linearization(
-                *_three(self._answer(first_order.LINEARIZE, {"q": q, "v": v, "a": a}, {"method": method}, out, threads))
-                if method != "spatial"
-                else self.inverse_dynamics_derivatives(q, v, a, wrenches=wrenches, out=out, threads=threads)
-            )
+            if method == "spatial":
+                three = self.inverse_dynamics_derivatives(q, v, a, wrenches=wrenches, out=out, threads=threads)
+            else:
+                whole = self._answer(first_order.LINEARIZE, {"q": q, "v": v, "a": a}, {"method": method}, out, threads)
+                three = three_matrices(whole)
+            model = Linearization(*three)
             if damped:
                 np.einsum("...ii->...i", model.damping)[...] += self._joint_damping
             return model
@@ -335,59 +336,16 @@ class DerivativeMethods(Facade):
 
     # ---- shared ------------------------------------------------------------------------------------------------------
 
+    # in all of them wrenches turn with their links
+    _tangent = asks(first_order.LINEARIZE_ALONG)
+    _inverse_derivatives = asks(first_order.INVERSE_DYNAMICS_DERIVATIVES)
+    _forward_derivatives = asks(first_order.FORWARD_DYNAMICS_DERIVATIVES)
+    _state_space = asks(first_order.STATE_SPACE)
+
     @property
     def _joint_damping(self) -> Array:
         """``d joint_losses/d v`` (nv,), of joints that slide: damping, that of tied joints with their sources'."""
         return np.array(gathering.damping_coefficients(self.model))
-
-    @answers(first_order.LINEARIZE_ALONG)
-    def _tangent(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        dq: ArrayLike,
-        dv: ArrayLike,
-        da: ArrayLike,
-        *,
-        wrenches: Any = None,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """d tau (..., nv) along a direction; wrenches turn with their links."""
-        arrays = {"q": q, "v": v, "a": a, "dq": dq, "dv": dv, "da": da, "wrenches": wrenches}
-        return self._answer(first_order.LINEARIZE_ALONG, arrays, NO_OPTIONS, out, threads)
-
-    @answers(first_order.INVERSE_DYNAMICS_DERIVATIVES)
-    def _inverse_derivatives(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        wrenches: Any = None,
-        packed: bool = False,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """d tau by q, v and a, (..., 3, nv, nv) or (..., 3, n); wrenches turn with their links."""
-        arrays, options = {"q": q, "v": v, "a": a, "wrenches": wrenches}, {"packed": packed}
-        return self._answer(first_order.INVERSE_DYNAMICS_DERIVATIVES, arrays, options, out, threads)
-
-    @answers(first_order.FORWARD_DYNAMICS_DERIVATIVES)
-    def _forward_derivatives(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        *,
-        wrenches: Any = None,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """d a by q, v and tau, (..., 3, nv, nv); wrenches turn with their links."""
-        arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches}
-        return self._answer(first_order.FORWARD_DYNAMICS_DERIVATIVES, arrays, NO_OPTIONS, out, threads)
 
     def _turned_back(self, q: ArrayLike, wrenches: Any) -> Iterator[Array]:
         """Joint forces (..., nv, nv) per dq of each wrench in world axes, beyond those of one that turns along."""
@@ -396,30 +354,11 @@ class DerivativeMethods(Facade):
             pose = self._answer(POSE_OF_LINK, {"q": q}, {"link": wrench.at})
             yield np.swapaxes(jacobian, -1, -2) @ turned_back(wrench, pose) @ jacobian[..., :3, :]
 
-    @answers(first_order.STATE_SPACE)
-    def _state_space(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        *,
-        wrenches: Any = None,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """A and B, one after the other, (..., 6 nv^2); wrenches turn with their links."""
-        arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches}
-        return self._answer(first_order.STATE_SPACE, arrays, NO_OPTIONS, out, threads)
-
 
 def _listed(wrenches: Any) -> Any:
     """The same, to be read more than once."""
     listed = listed_wrenches(wrenches)
     return wrenches if listed is None else listed
-
-
-def _three(result: Array) -> tuple[Array, Array, Array]:
-    return result[..., 0, :, :], result[..., 1, :, :], result[..., 2, :, :]
 
 
 def _three_packed(result: Array) -> tuple[Array, Array, Array]:

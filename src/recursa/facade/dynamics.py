@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import inverse
 from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
-from recursa.evaluation.answering import answers
+from recursa.evaluation.answering import answers, asks, learns
 from recursa.evaluation.arrays import as_given
-from recursa.evaluation.evaluator import NO_OPTIONS, given, into
+from recursa.evaluation.evaluator import given, into
 from recursa.evaluation.facade import Facade
 from recursa.methods.actuation import ACTUATOR_TORQUES
 from recursa.methods.hybrid import HYBRID_DYNAMICS, names_of
@@ -101,10 +101,6 @@ class DynamicsMethods(Facade):
         >>> arm.inverse_dynamics([0.0], [0.0], [0.0]).round(6)
         array([0.73575])
         """
-        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "parameters": parameters}
-        base = {"base_twist": base_twist, "base_acceleration": base_acceleration}
-        options = {"losses": known_losses(losses), "method": method, "base_velocity": base_velocity}
-        return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, options, out, threads)
 
     @as_given
     def actuator_torques(
@@ -165,7 +161,6 @@ class DynamicsMethods(Facade):
         ``base_velocity``: "body", "mixed" or "world", the axes of velocities and forces of a free base; see
         :doc:`/arguments`.
         """
-        return self._answer(BIAS_FORCES, {"q": q, "v": v}, {"base_velocity": base_velocity}, out, threads)
 
     @answers(inverse.GRAVITY_FORCES)
     def gravity_forces(
@@ -183,7 +178,6 @@ class DynamicsMethods(Facade):
         ``base_velocity``: "body", "mixed" or "world", the axes and origin of the wrench on a free base; see
         :doc:`/arguments`.
         """
-        return self._answer(inverse.GRAVITY_FORCES, {"q": q}, {"base_velocity": base_velocity}, out, threads)
 
     @answers(JOINT_LOSSES)
     def joint_losses(
@@ -201,7 +195,6 @@ class DynamicsMethods(Facade):
         >>> arm.joint_losses([-2.0], losses="friction").tolist()
         [-0.5]
         """
-        return self._answer(JOINT_LOSSES, {"v": v}, {"losses": known_losses(losses)}, out, threads)
 
     @answers(inverse.REACTION_WRENCHES)
     def reaction_wrenches(
@@ -221,9 +214,6 @@ class DynamicsMethods(Facade):
         For trees: a robot with constraints is a :class:`NoSweepError`.
         ``wrenches``, ``base_twist``, ``base_acceleration``: loads and the motion of the base, :doc:`/arguments`.
         """
-        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches}
-        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
-        return self._answer(inverse.REACTION_WRENCHES, arrays, NO_OPTIONS, out, threads)
 
     @answers(inverse.BASE_WRENCH)
     def base_wrench(
@@ -248,9 +238,6 @@ class DynamicsMethods(Facade):
         >>> arm.base_wrench([0.0], [0.0], [0.0]).round(6) + 0.0
         array([0.     , 0.     , 0.73575, 0.     , 4.905  , 0.     ])
         """
-        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches}
-        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
-        return self._answer(inverse.BASE_WRENCH, arrays, NO_OPTIONS, out, threads)
 
     @overload
     def forward_dynamics(
@@ -296,7 +283,7 @@ class DynamicsMethods(Facade):
         threads: int | None = None,
     ) -> tuple[Array, Array]: ...
 
-    @answers(FORWARD_DYNAMICS)
+    @learns(FORWARD_DYNAMICS)
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -417,20 +404,4 @@ class DynamicsMethods(Facade):
         both = self._hybrid_dynamics(q, v, a, tau, prescribed=names_of(prescribed), losses=known_losses(losses), **more)
         return HybridDynamics(both[..., 0, :], both[..., 1, :])
 
-    @answers(HYBRID_DYNAMICS)
-    def _hybrid_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        tau: ArrayLike,
-        *,
-        prescribed: tuple[str, ...],
-        wrenches: Any = None,
-        losses: Losses = False,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Accelerations and torques, (..., 2, nv)."""
-        arrays = {"q": q, "v": v, "a": a, "tau": tau, "wrenches": wrenches}
-        return self._answer(HYBRID_DYNAMICS, arrays, {"prescribed": prescribed, "losses": losses}, out, threads)
+    _hybrid_dynamics = asks(HYBRID_DYNAMICS)

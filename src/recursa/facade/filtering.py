@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import filtering
-from recursa.dynamics.losses import Losses
+from recursa.dynamics.losses import Losses, known_losses
 from recursa.evaluation.arrays import as_given
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
@@ -74,7 +74,7 @@ class FilteringMethods(Facade):
         (True, (6, 6))
         """
         arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches}
-        numbers = self._answer(filtering.FILTERING, arrays, {"losses": bool(losses)}, None, threads)
+        numbers = self._answer(filtering.FILTERING, arrays, {"losses": known_losses(losses)}, None, threads)
         batch, counts = numbers.shape[:-1], (len(filtering.JOINT_VECTORS), len(filtering.BODY_VECTORS))
         first = counts[0] * self.nv
         joints = numbers[..., :first].reshape(*batch, counts[0], self.nv)

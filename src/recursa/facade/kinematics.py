@@ -10,8 +10,7 @@ from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.jacobian_rates import JACOBIAN_SECOND_DERIVATIVE
 from recursa.dynamics.kinematics import Frame, Kind
 from recursa.dynamics.link_derivatives import ACCELERATION_DERIVATIVES, VELOCITY_DERIVATIVES
-from recursa.evaluation.answering import answers
-from recursa.evaluation.evaluator import NO_OPTIONS, given
+from recursa.evaluation.answering import answers, three_matrices, two_matrices
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
 from recursa.walks.jacobians import JACOBIANS
@@ -34,7 +33,6 @@ class KinematicsMethods(Facade):
         >>> robot.poses([0.0, 0.0])[-1, :3, 3]          # the tip of a stretched arm
         array([0.55, 0.  , 0.  ])
         """
-        return self._answer(kinematics.POSES, {"q": q}, NO_OPTIONS, out, threads)
 
     @answers(kinematics.POSE_OF_LINK)
     def pose(self, q: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -46,7 +44,6 @@ class KinematicsMethods(Facade):
         >>> rc.robots.planar(2).pose([0.0, 0.0], "tip")[:3, 3]
         array([0.55, 0.  , 0.  ])
         """
-        return self._answer(kinematics.POSE_OF_LINK, {"q": q}, {"link": link}, out, threads)
 
     @answers(kinematics.VELOCITIES)
     def velocities(
@@ -68,8 +65,6 @@ class KinematicsMethods(Facade):
         >>> rc.robots.planar(2).velocities([0.0, 0.0], [1.0, 0.0])[-1]       # the tip turns, and goes sideways
         array([0.  , 0.  , 1.  , 0.  , 0.55, 0.  ])
         """
-        arrays = {"q": q, "v": v, "base_twist": base_twist}
-        return self._answer(kinematics.VELOCITIES, arrays, {"frame": frame}, out, threads)
 
     @answers(kinematics.ACCELERATIONS)
     def accelerations(
@@ -100,8 +95,6 @@ class KinematicsMethods(Facade):
         >>> arm.accelerations([0, 0], [1, 0], [0, 0], kind="classical")[-1, 3:]    # the tip, towards the centre
         array([-0.55, 0.  , 0.  ])
         """
-        arrays = {"q": q, "v": v, "a": a, "base_twist": base_twist, "base_acceleration": base_acceleration}
-        return self._answer(kinematics.ACCELERATIONS, arrays, {"frame": frame, "kind": kind}, out, threads)
 
     @answers(kinematics.JACOBIAN)
     def jacobian(
@@ -128,8 +121,6 @@ class KinematicsMethods(Facade):
         >>> bool(np.allclose(robot.jacobian(q, "tip") @ v, robot.velocities(q, v)[-1]))
         True
         """
-        options = {"link": link, "frame": frame, "base_velocity": base_velocity}
-        return self._answer(kinematics.JACOBIAN, {"q": q}, options, out, threads)
 
     @answers(JACOBIANS)
     def jacobians(
@@ -148,7 +139,6 @@ class KinematicsMethods(Facade):
         >>> J.shape, bool(np.allclose(J @ v, robot.velocities(q, v, "world")))
         ((7, 6, 6), True)
         """
-        return self._answer(JACOBIANS, {"q": q}, {"frame": frame}, out, threads)
 
     @answers(kinematics.JACOBIAN_DERIVATIVE)
     def jacobian_derivative(
@@ -175,8 +165,6 @@ class KinematicsMethods(Facade):
         >>> (arm.jacobian_derivative([0, 0], v, "tip", frame="mixed") @ v)[3:]
         array([-0.55, 0.  , 0.  ])
         """
-        options = {"link": link, "frame": frame, "base_velocity": base_velocity}
-        return self._answer(kinematics.JACOBIAN_DERIVATIVE, {"q": q, "v": v}, options, out, threads)
 
     @answers(JACOBIAN_SECOND_DERIVATIVE)
     def jacobian_second_derivative(
@@ -201,11 +189,10 @@ class KinematicsMethods(Facade):
         >>> (arm.jacobian_second_derivative([0, 0], v, [0, 0], "tip", frame="mixed") @ v)[3:]
         array([ 0.  , -0.55,  0.  ])
         """
-        options = {"link": link, "frame": frame}
-        return self._answer(JACOBIAN_SECOND_DERIVATIVE, {"q": q, "v": v, "a": a}, options, out, threads)
 
     # ---- derivatives of one link's motion ----------------------------------------------------------------------------
 
+    @answers(VELOCITY_DERIVATIVES, parts=two_matrices)
     def velocity_derivatives(
         self,
         q: ArrayLike,
@@ -232,9 +219,8 @@ class KinematicsMethods(Facade):
         >>> bool(np.allclose((change[0] - change[1]) / 2e-6, by_q[:, 1]))
         True
         """
-        both = self._velocity_derivatives(q, v, link, frame=frame, **given(out=out, threads=threads))
-        return both[..., 0, :, :], both[..., 1, :, :]
 
+    @answers(ACCELERATION_DERIVATIVES, parts=three_matrices)
     def acceleration_derivatives(
         self,
         q: ArrayLike,
@@ -268,37 +254,3 @@ class KinematicsMethods(Facade):
         >>> bool(np.allclose(by_a, robot.jacobian(q, "link6", frame="mixed")))
         True
         """
-        options = given(out=out, threads=threads)
-        found = self._acceleration_derivatives(q, v, a, link, frame=frame, kind=kind, **options)
-        return found[..., 0, :, :], found[..., 1, :, :], found[..., 2, :, :]
-
-    @answers(VELOCITY_DERIVATIVES)
-    def _velocity_derivatives(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        link: str,
-        *,
-        frame: Frame = "body",
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Both, (..., 2, 6, nv)."""
-        return self._answer(VELOCITY_DERIVATIVES, {"q": q, "v": v}, {"link": link, "frame": frame}, out, threads)
-
-    @answers(ACCELERATION_DERIVATIVES)
-    def _acceleration_derivatives(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        link: str,
-        *,
-        frame: Frame = "body",
-        kind: Kind = "spatial",
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """All three, (..., 3, 6, nv)."""
-        options = {"link": link, "frame": frame, "kind": kind}
-        return self._answer(ACCELERATION_DERIVATIVES, {"q": q, "v": v, "a": a}, options, out, threads)

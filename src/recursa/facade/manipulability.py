@@ -52,7 +52,6 @@ class ManipulabilityMethods(Facade):
         >>> robot.pose_error([0.0, 0.1], "tip", robot.pose([0.2, 0.1], "tip"))[:3].round(12) + 0.0
         array([0. , 0. , 0.2])
         """
-        return self._answer(manipulability.POSE_ERROR, {"q": q, "pose": pose}, {"link": link}, out, threads)
 
     @answers(manipulability.MANIPULABILITY)
     def manipulability(
@@ -73,7 +72,6 @@ class ManipulabilityMethods(Facade):
         >>> float(robot.manipulability([0.0, 0.4, 0.2, 0.0, 0.0, 0.0], "link6"))      # the wrist is stretched
         0.0
         """
-        return self._answer(manipulability.MANIPULABILITY, {"q": q}, {"link": link, "task": task}, out, threads)
 
     def condition(
         self,

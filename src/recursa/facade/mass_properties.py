@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import mass_properties, momentum_rates, subtrees
 from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.mass_matrix import CENTER_OF_MASS_JACOBIAN, MOMENTUM_MATRIX
-from recursa.evaluation.answering import answers
-from recursa.evaluation.evaluator import NO_OPTIONS, given
+from recursa.evaluation.answering import answers, two_matrices
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
 
@@ -43,7 +42,6 @@ class MassPropertyMethods(Facade):
         >>> rc.robots.planar(1).center_of_mass([0.0])
         array([0.15, 0.  , 0.  ])
         """
-        return self._answer(mass_properties.CENTER_OF_MASS, {"q": q}, NO_OPTIONS, out, threads)
 
     @answers(momentum_rates.CENTER_OF_MASS_VELOCITY)
     def center_of_mass_velocity(
@@ -55,7 +53,6 @@ class MassPropertyMethods(Facade):
         >>> rc.robots.planar(1).center_of_mass_velocity([0.0], [2.0]).round(12) + 0.0      # 0.15 m from the axis
         array([0. , 0.3, 0. ])
         """
-        return self._answer(momentum_rates.CENTER_OF_MASS_VELOCITY, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
     @answers(momentum_rates.CENTER_OF_MASS_ACCELERATION)
     def center_of_mass_acceleration(
@@ -69,8 +66,6 @@ class MassPropertyMethods(Facade):
         >>> rc.robots.planar(1).center_of_mass_acceleration([0.0], [2.0], [0.0]).round(12) + 0.0    # w^2 r, inward
         array([-0.6,  0. ,  0. ])
         """
-        arrays = {"q": q, "v": v, "a": a}
-        return self._answer(momentum_rates.CENTER_OF_MASS_ACCELERATION, arrays, NO_OPTIONS, out, threads)
 
     @answers(CENTER_OF_MASS_JACOBIAN)
     def center_of_mass_jacobian(
@@ -89,7 +84,6 @@ class MassPropertyMethods(Facade):
         >>> rc.robots.planar(1).center_of_mass_jacobian([0.0]).round(3)[:, 0] + 0.0
         array([0.  , 0.15, 0.  ])
         """
-        return self._answer(CENTER_OF_MASS_JACOBIAN, {"q": q}, {"base_velocity": base_velocity}, out, threads)
 
     @answers(momentum_rates.CENTER_OF_MASS_JACOBIAN_DERIVATIVE)
     def center_of_mass_jacobian_derivative(
@@ -104,8 +98,6 @@ class MassPropertyMethods(Facade):
         >>> (arm.center_of_mass_jacobian_derivative([0.0], v) @ v).round(12) + 0.0
         array([-0.6,  0. ,  0. ])
         """
-        arrays = {"q": q, "v": v}
-        return self._answer(momentum_rates.CENTER_OF_MASS_JACOBIAN_DERIVATIVE, arrays, NO_OPTIONS, out, threads)
 
     # ---- subtrees ----------------------------------------------------------------------------------------------------
 
@@ -131,7 +123,6 @@ class MassPropertyMethods(Facade):
         array([[0.272, 0.   , 0.   ],
                [0.425, 0.   , 0.   ]])
         """
-        return self._answer(subtrees.SUBTREE_CENTERS_OF_MASS, {"q": q}, NO_OPTIONS, out, threads)
 
     @answers(subtrees.SUBTREE_CENTER_OF_MASS_VELOCITIES)
     def subtree_center_of_mass_velocities(
@@ -146,8 +137,6 @@ class MassPropertyMethods(Facade):
         array([[0.   , 0.272, 0.   ],
                [0.   , 0.425, 0.   ]])
         """
-        arrays = {"q": q, "v": v}
-        return self._answer(subtrees.SUBTREE_CENTER_OF_MASS_VELOCITIES, arrays, NO_OPTIONS, out, threads)
 
     @answers(subtrees.SUBTREE_CENTER_OF_MASS_JACOBIANS)
     def subtree_center_of_mass_jacobians(
@@ -165,7 +154,6 @@ class MassPropertyMethods(Facade):
         >>> bool(np.allclose(moved, robot.subtree_center_of_mass_velocities(q, v)))
         True
         """
-        return self._answer(subtrees.SUBTREE_CENTER_OF_MASS_JACOBIANS, {"q": q}, NO_OPTIONS, out, threads)
 
     # ---- momentum ----------------------------------------------------------------------------------------------------
 
@@ -191,8 +179,6 @@ class MassPropertyMethods(Facade):
         >>> float(rc.robots.planar(1).momentum([0.0], [2.0])[4])           # 0.5 kg at 0.15 m, turning with 2 rad/s
         0.15
         """
-        arrays = {"q": q, "v": v, "base_twist": base_twist}
-        return self._answer(mass_properties.MOMENTUM_OF_ROBOT, arrays, {"about": about}, out, threads)
 
     @answers(momentum_rates.MOMENTUM_RATE_OF_ROBOT)
     def momentum_rate(
@@ -217,9 +203,8 @@ class MassPropertyMethods(Facade):
         >>> bool(np.allclose(robot.momentum_rate(q, v, a), rate))
         True
         """
-        arrays = {"q": q, "v": v, "a": a}
-        return self._answer(momentum_rates.MOMENTUM_RATE_OF_ROBOT, arrays, {"about": about}, out, threads)
 
+    @answers(momentum_rates.MOMENTUM_DERIVATIVES, parts=two_matrices)
     def momentum_derivatives(
         self,
         q: ArrayLike,
@@ -245,21 +230,6 @@ class MassPropertyMethods(Facade):
         >>> bool(np.allclose(change / 2e-6, by_q[:, 2])), bool(np.allclose(by_v, robot.momentum_matrix(q)))
         (True, True)
         """
-        both = self._momentum_derivatives(q, v, about, **given(out=out, threads=threads))
-        return both[..., 0, :, :], both[..., 1, :, :]
-
-    @answers(momentum_rates.MOMENTUM_DERIVATIVES)
-    def _momentum_derivatives(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        about: About = "com",
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Both, (..., 2, 6, nv)."""
-        return self._answer(momentum_rates.MOMENTUM_DERIVATIVES, {"q": q, "v": v}, {"about": about}, out, threads)
 
     @answers(MOMENTUM_MATRIX)
     def momentum_matrix(
@@ -274,7 +244,6 @@ class MassPropertyMethods(Facade):
 
         ``base_velocity``: "body", "mixed" or "world", the axes of the velocity of a free base; see :doc:`/arguments`.
         """
-        return self._answer(MOMENTUM_MATRIX, {"q": q}, {"base_velocity": base_velocity}, out, threads)
 
     @answers(momentum_rates.MOMENTUM_MATRIX_DERIVATIVE)
     def momentum_matrix_derivative(
@@ -291,7 +260,6 @@ class MassPropertyMethods(Facade):
         >>> bool(np.allclose(change / (2 * step), robot.momentum_matrix_derivative(q, v)))
         True
         """
-        return self._answer(momentum_rates.MOMENTUM_MATRIX_DERIVATIVE, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
     # ---- energies ----------------------------------------------------------------------------------------------------
 
@@ -314,8 +282,6 @@ class MassPropertyMethods(Facade):
         >>> float(rc.robots.planar(1).kinetic_energy([0.0], [2.0]).round(12))      # m l^2 w^2/6
         0.03
         """
-        arrays = {"q": q, "v": v, "base_twist": base_twist}
-        return self._answer(mass_properties.KINETIC_ENERGY, arrays, NO_OPTIONS, out, threads)
 
     @answers(mass_properties.POTENTIAL_ENERGY)
     def potential_energy(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -327,4 +293,3 @@ class MassPropertyMethods(Facade):
         >>> float(rc.robots.planar(1).potential_energy([np.pi / 2]).round(12))     # 0.5 kg at a height of 0.15 m
         0.73575
         """
-        return self._answer(mass_properties.POTENTIAL_ENERGY, {"q": q}, NO_OPTIONS, out, threads)

@@ -9,7 +9,6 @@ from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.sparsity import PATTERNS, Sparsity
 from recursa.errors import unknown_name
 from recursa.evaluation.answering import answers
-from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
 from recursa.methods import matrices
 from recursa.methods.matrices import MassMethod
@@ -52,8 +51,6 @@ class MatrixMethods(Facade):
         >>> rc.robots.stanford().mass_matrix([0, np.pi / 2, 0, 0, 0, 0])[2, 2].round(12)
         np.float64(6.1)
         """
-        options = {"method": method, "packed": packed, "base_velocity": base_velocity}
-        return self._answer(matrices.MASS_MATRIX, {"q": q, "parameters": parameters}, options, out, threads)
 
     @answers(matrices.MASS_MATRIX_INVERSE)
     def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -62,7 +59,6 @@ class MatrixMethods(Facade):
         Kernels of robots with few bodies take both factors from the entries of the mass matrix: fewer operations. A
         robot with constraints responds in another way and is refused: see :meth:`constrained_compliance`.
         """
-        return self._answer(matrices.MASS_MATRIX_INVERSE, {"q": q}, NO_OPTIONS, out, threads)
 
     @answers(matrices.CORIOLIS_MATRIX)
     def coriolis_matrix(
@@ -78,7 +74,6 @@ class MatrixMethods(Facade):
         ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020). ``packed`` as for :meth:`mass_matrix`. Constraints do not
         change it: its rows and columns are the coordinates of the tree.
         """
-        return self._answer(matrices.CORIOLIS_MATRIX, {"q": q, "v": v}, {"packed": packed}, out, threads)
 
     def sparsity(self, name: str) -> Sparsity:
         """Where the entries of a packed matrix belong, for the methods that take ``packed=True``: "mass_matrix",

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from recursa.dynamics.reference import REFERENCE_DYNAMICS
 from recursa.dynamics.regressor import KINETIC_ENERGY_REGRESSOR, LINK_REGRESSOR, POTENTIAL_ENERGY_REGRESSOR
 from recursa.evaluation.answering import answers
-from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
 from recursa.methods import matrices
 from recursa.sweeps.batching import Array
@@ -36,7 +35,6 @@ class RegressorMethods(Facade):
         as for :meth:`mass_matrix`; most of a humanoid's regressor is zero. Constraints do not change it: tau are forces
         at all joints of the tree, those of constraints among them.
         """
-        return self._answer(matrices.REGRESSOR, {"q": q, "v": v, "a": a}, {"packed": packed}, out, threads)
 
     @answers(matrices.STATIC_REGRESSOR)
     def static_regressor(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -49,7 +47,6 @@ class RegressorMethods(Facade):
         >>> rc.robots.planar(1).static_regressor([0.0])[0, :3].round(6) + 0.0      # level: g times m cx
         array([0.  , 9.81, 0.  ])
         """
-        return self._answer(matrices.STATIC_REGRESSOR, {"q": q}, NO_OPTIONS, out, threads)
 
     @answers(matrices.REFERENCE_REGRESSOR)
     def reference_regressor(
@@ -74,8 +71,6 @@ class RegressorMethods(Facade):
         >>> bool(np.allclose(arm.reference_regressor(q, v, v_r, a_r) @ arm.parameters, by_hand))
         True
         """
-        arrays = {"q": q, "v": v, "v_r": v_r, "a_r": a_r}
-        return self._answer(matrices.REFERENCE_REGRESSOR, arrays, NO_OPTIONS, out, threads)
 
     @answers(REFERENCE_DYNAMICS)
     def reference_dynamics(
@@ -101,8 +96,6 @@ class RegressorMethods(Facade):
         >>> bool(np.allclose(arm.reference_dynamics(q, v, v_r, a_r), by_hand))
         True
         """
-        arrays = {"q": q, "v": v, "v_r": v_r, "a_r": a_r, "parameters": parameters}
-        return self._answer(REFERENCE_DYNAMICS, arrays, NO_OPTIONS, out, threads)
 
     @answers(LINK_REGRESSOR)
     def link_regressor(
@@ -127,8 +120,6 @@ class RegressorMethods(Facade):
         >>> (robot.link_regressor([np.pi / 2], still, still, "tip") @ load).round(6) + 0.0
         array([ 0.  ,  0.  ,  0.  , 19.62,  0.  ,  0.  ])
         """
-        arrays = {"q": q, "v": v, "a": a}
-        return self._answer(LINK_REGRESSOR, arrays, {"link": link}, out, threads)
 
     @answers(KINETIC_ENERGY_REGRESSOR)
     def kinetic_energy_regressor(
@@ -142,7 +133,6 @@ class RegressorMethods(Facade):
         >>> rc.robots.planar(1).kinetic_energy_regressor([0.0], [2.0])[-1]          # w^2/2 times Izz
         np.float64(2.0)
         """
-        return self._answer(KINETIC_ENERGY_REGRESSOR, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
     @answers(POTENTIAL_ENERGY_REGRESSOR)
     def potential_energy_regressor(
@@ -156,4 +146,3 @@ class RegressorMethods(Facade):
         >>> rc.robots.planar(1).potential_energy_regressor([np.pi / 2])[:4].round(6) + 0.0     # upright: g times m cx
         array([0.  , 9.81, 0.  , 0.  ])
         """
-        return self._answer(POTENTIAL_ENERGY_REGRESSOR, {"q": q}, NO_OPTIONS, out, threads)

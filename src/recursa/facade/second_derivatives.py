@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import second_derivatives
 from recursa.errors import ShapeError
-from recursa.evaluation.answering import answers
+from recursa.evaluation.answering import asks
 from recursa.evaluation.arrays import as_given, foreign
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
@@ -132,20 +132,7 @@ class SecondDerivativeMethods(Facade):
             found = self._second_contracted(q, v, a, contract=contract, out=out, threads=threads)
         return SecondDerivatives(*(found[..., block, :, :] for block in range(BLOCKS)))
 
-    @answers(INVERSE_DYNAMICS_SECOND_DERIVATIVES)
-    def _second_contracted(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        contract: ArrayLike,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """The blocks of one Hessian, (..., 4, nv, nv)."""
-        arrays = {"q": q, "v": v, "a": a, "contract": contract}
-        return self._answer(INVERSE_DYNAMICS_SECOND_DERIVATIVES, arrays, NO_OPTIONS, out, threads)
+    _second_contracted = asks(INVERSE_DYNAMICS_SECOND_DERIVATIVES, "contract")
 
     def _second_along(
         self,

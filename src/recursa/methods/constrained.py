@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from recursa.constraints import dense, derivatives, derivatives_in_root, free_directions, plans
+from recursa.constraints import dense, derivatives, free_directions, plans
 from recursa.constraints.quantities import (
     CONSTRAINT_FORCES,
     CONSTRAINT_JACOBIAN,
@@ -75,7 +75,7 @@ def _motion(of: Subject, given: Names) -> Recipe | Composed:
     if by_matrices(of):
         return Composed(_motion_apart)
     options = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "springs": model.has_springs}
-    plan = plans.forward_plan(model, model.unit_length, **options)
+    plan = plans.forward_plan(model, **options)
     return Recipe(plan, partial(_motion_entries, model), (model.nv + model.ncon,), MayMove.INERTIAS)
 
 
@@ -100,17 +100,17 @@ def derivatives_recipe(torques: Quantity, of: Subject, given: Names) -> Recipe |
     model = of.model
     require_constraints(model)
     apart = Composed(partial(constrained_derivatives, torques, model))
-    if by_matrices(of) or not derivatives_in_root.has_common_axes(model):
+    if by_matrices(of) or not derivatives.has_common_axes(model):
         return apart
-    plan = derivatives_in_root.derivatives_plan(model, wrenches="wrenches" in given, springs=model.has_springs)
+    plan = derivatives.derivatives_plan(model, wrenches="wrenches" in given, springs=model.has_springs)
     return Recipe(
         plan,
-        partial(derivatives_in_root.derivative_entries, model),
+        partial(derivatives.derivative_entries, model),
         (3, model.nv, model.nv),
         MayMove.INERTIAS,
         looped=Looped(
             plan,
-            partial(derivatives_in_root.factor_entries, model),
+            partial(derivatives.factor_entries, model),
             product=Product(model.nv, factors=2, more=model.ncon),
         ),
         apart=apart,

@@ -22,7 +22,7 @@ from recursa.dynamics import articulated, four_algorithms, geared, inverse, kine
 from recursa.dynamics.base_velocity import changes, in_accelerations, in_forces
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
-from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
+from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import NoSweepError, known_method
 from recursa.free.base_invariant import base_invariant_plan, branches
 from recursa.methods.matrices import MASS_MATRIX
@@ -147,7 +147,8 @@ def _forward_dynamics(
     if links and (composite or chosen in _WITHOUT_LINKS):
         return Composed(partial(_links_afterwards, {**options, "losses": losses}))
     if losses and (composite or chosen not in _LOSING):
-        return Composed(partial(_losses_first, {**options, "links": links}, losses))
+        record = FORWARD_DYNAMICS_WITH_LINKS if links else FORWARD_DYNAMICS
+        return Composed(partial(constraints.losses_first, record, {**options, "links": links}, losses))
     if chosen in _MATRIX_FREE:
         return Composed(partial(_by_equations, _MATRIX_FREE[chosen]))
     if composite:
@@ -182,7 +183,8 @@ def _constrained(
         if options["links"]:
             return Composed(partial(_links_afterwards, {"method": chosen, "losses": options["losses"]}))
         if options["losses"]:
-            return Composed(partial(_losses_first, {"method": chosen, "links": False}, options["losses"]))
+            plain = {"method": chosen, "links": False}
+            return Composed(partial(constraints.losses_first, FORWARD_DYNAMICS, plain, options["losses"]))
     return constraints.forward_recipe(of, given, **options)
 
 
@@ -195,15 +197,6 @@ def _in_one(made: Recipe | Composed, base_velocity: str) -> Recipe:
             'joints: mimic="free", and rotors about the axes of their joints'
         )
     return made
-
-
-def _losses_first(
-    options: dict[str, Any], losses: Losses, others: Any, *, q: Any, v: Any, tau: Any, **more: Any
-) -> Array:
-    """Methods that know no losses get torques from which they are taken off."""
-    left = np.asarray(tau) - others(JOINT_LOSSES, {"losses": losses}, v=v)
-    record = FORWARD_DYNAMICS_WITH_LINKS if options["links"] else FORWARD_DYNAMICS
-    return others(record, {**options, "losses": False}, q=q, v=v, tau=left, **more)
 
 
 def _links_afterwards(options: dict[str, Any], others: Any, *, q: Any, v: Any, tau: Any, **more: Any) -> Array:

@@ -19,7 +19,8 @@ import numpy as np
 
 from recursa.constraints.assembling import shortest_fit
 from recursa.constraints.mobility import determined
-from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, require_constraints, scales_of
+from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, require_constraints
+from recursa.constraints.rows import row_scales
 from recursa.errors import ShapeError, StateError
 from recursa.methods.constrained import CONSTRAINED_COMPLIANCE, CONSTRAINT_CHANGES
 from recursa.methods.first_order import MOVING_COORDINATES
@@ -69,13 +70,13 @@ def free_directions(evaluator: Any, q: Any) -> FreeDirections:
 
 def _independent(model: Model, G: Array) -> tuple[int, ...]:
     """The places of independent speeds at one configuration."""
-    _, dependent = determined(G, scales_of(model, model.unit_length))
+    _, dependent = determined(G, row_scales(model))
     return tuple(k for k in range(model.nv) if k not in dependent)
 
 
 def scaled(model: Model, rows: Array) -> Array:
     """Rows in units in which turning and moving can be compared."""
-    return rows / np.array(scales_of(model, model.unit_length))[:, None]
+    return rows / np.array(row_scales(model))[:, None]
 
 
 def _others(model: Model, places: tuple[int, ...]) -> list[int]:
@@ -103,7 +104,7 @@ def _solved(model: Model, G: Array, dependent: list[int], right: Array) -> Array
 
 def _require_one_choice(model: Model, G: Array, places: tuple[int, ...]) -> None:
     """Of several states: the speeds that are independent at the first one must be so at all."""
-    scales, alone = scales_of(model, model.unit_length), G[:, :, _others(model, places)]
+    scales, alone = row_scales(model), G[:, :, _others(model, places)]
     for row in range(len(G)):
         rank = determined(G[row], scales)[0]
         if rank != model.nv - len(places) or determined(alone[row], scales, UNSURE)[0] < rank:

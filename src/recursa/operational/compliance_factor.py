@@ -114,7 +114,7 @@ def _compliance_factor(
     height = sum(map(len, rows))
     width = sum(model.joints[k].kind.nv for k in moving_bodies(model, chosen))
     if not height or not width:
-        return Composed(partial(_immovable, model, height))
+        return Composed(partial(immovable, model, height))
     if of.tied:
         named = [(model.links[link].name, list(chosen[link])) for link in links]
         return Composed(partial(_from_mass_matrix, named, frame))
@@ -122,16 +122,25 @@ def _compliance_factor(
     return Recipe(factor_plan(model, chosen, frame), gather, (height, width), movable_with(frame))
 
 
-def _immovable(model: Model, height: int, others: Any, q: Any) -> Array:
+def immovable(model: Model, height: int, others: Any, q: Any) -> Array:
+    """A matrix without columns for every state."""
     state = as_array(model, "q", q, coordinates=True)
     return np.zeros((*state.shape[:-1], height, 0), state.dtype)
 
 
-def _from_mass_matrix(links: list[tuple[str, list[int]]], frame: str, others: Any, q: Any) -> Array:
+NamedRows = Sequence[tuple[str, list[int]]]  # those of (omega, v) that count, by names of links
+
+
+def jacobian_of(links: NamedRows, frame: str, others: Any, q: Any) -> Array:
+    """The rows that count of the Jacobians of links, one below the other."""
+    jacobians = [others(JACOBIAN, {"link": link, "frame": frame}, q=q)[..., rows, :] for link, rows in links]
+    return np.concatenate(jacobians, axis=-2)
+
+
+def _from_mass_matrix(links: NamedRows, frame: str, others: Any, q: Any) -> Array:
     """``B = J inv(L)*`` with ``mass = L L*``, for robots with tied joints."""
     others.require_hinges(q=q)
-    jacobians = [others(JACOBIAN, {"link": link, "frame": frame}, q=q)[..., rows, :] for link, rows in links]
-    columns = np.swapaxes(np.concatenate(jacobians, axis=-2), -1, -2)
+    columns = np.swapaxes(jacobian_of(links, frame, others, q), -1, -2)
     try:
         lower = lower_root(others(MASS_MATRIX, {"method": "composite"}, q=q))
     except np.linalg.LinAlgError:

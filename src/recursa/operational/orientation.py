@@ -13,6 +13,7 @@ import numpy as np
 
 from recursa.dynamics.wrenches import skew
 from recursa.errors import SingularConfigurationError, unknown_name
+from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import atan2
 from recursa.sweeps.batching import Array
 
@@ -115,23 +116,9 @@ class UnitQuaternion:
     size = 4
 
     def of(self, rotation: Array) -> Array:
-        """phi (..., 4) from matrices (..., 3, 3): from the largest of the four, so that nothing cancels."""
-        r = np.moveaxis(rotation, (-2, -1), (0, 1))
-        xx, yy, zz = r[0, 0], r[1, 1], r[2, 2]
-        squares = np.stack([1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz], axis=-1)
-        products = np.stack(  # 4 q_i q_k, row i
-            [
-                np.stack([squares[..., 0], r[1, 0] + r[0, 1], r[0, 2] + r[2, 0], r[2, 1] - r[1, 2]], axis=-1),
-                np.stack([r[1, 0] + r[0, 1], squares[..., 1], r[2, 1] + r[1, 2], r[0, 2] - r[2, 0]], axis=-1),
-                np.stack([r[0, 2] + r[2, 0], r[2, 1] + r[1, 2], squares[..., 2], r[1, 0] - r[0, 1]], axis=-1),
-                np.stack([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1], squares[..., 3]], axis=-1),
-            ],
-            axis=-2,
-        )
-        best = np.argmax(squares.real, axis=-1)[..., None]
-        row = np.take_along_axis(products, best[..., None], axis=-2)[..., 0, :]
-        found = row / (2.0 * np.sqrt(np.take_along_axis(squares, best, axis=-1)))
-        return np.where(found[..., 3:].real < 0.0, -found, found)
+        """phi (..., 4) from matrices (..., 3, 3)."""
+        entries = np.moveaxis(rotation.reshape(*rotation.shape[:-2], 9), -1, 0)
+        return np.stack(Rotation(*entries).quaternion(), axis=-1)
 
     def matrix(self, phi: Array) -> Array:
         """E (..., 3, 4)."""

@@ -19,7 +19,7 @@ from recursa.methods.matrices import MASS_MATRIX, MASS_MATRIX_INVERSE
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.operational import plans, walks
-from recursa.operational.compliance_factor import movable_with
+from recursa.operational.compliance_factor import NamedRows, immovable, jacobian_of, movable_with
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.quantities.quantity import Form
 from recursa.spatial.scalars import Scalar
@@ -131,9 +131,9 @@ def _blocks(of: Subject, left: tuple[int, ...], right: tuple[int, ...], rows: Ro
     frame_function(frame)
     model = of.model
     if not rows:
-        return Composed(partial(_no_links, model))
+        return Composed(partial(immovable, model, 0))
     if _dense_only(of):
-        sides = [[(model.links[k].name, list(rows[k])) for k in side] for side in (left, right)]
+        sides: list[NamedRows] = [[(model.links[k].name, list(rows[k])) for k in side] for side in (left, right)]
         return Composed(partial(_dense_blocks, sides, frame))
 
     def gather(values: Values) -> Iterator[Scalar]:
@@ -142,10 +142,6 @@ def _blocks(of: Subject, left: tuple[int, ...], right: tuple[int, ...], rows: Ro
     height, width = (sum(len(rows[k]) for k in side) for side in (left, right))
     by_walks = Looped(walks.blocks_pairs(model, rows, frame), partial(walks.block_matrix, model, left, right, rows))
     return Recipe(plans.blocks_plan(model, rows, frame), gather, (height, width), movable_with(frame), looped=by_walks)
-
-
-def _no_links(model: Model, others: Any, q: Any) -> Array:
-    return np.zeros((*as_array(model, "q", q, coordinates=True).shape[:-1], 0, 0))
 
 
 # ---- with tied joints or constraints: from Jacobians and the mass matrix ---------------------------------------------
@@ -157,12 +153,8 @@ def _dense_compliances(links: list[str], stacked: bool, frame: str, others: Any,
     return np.stack(found, axis=-3) if stacked else found[0]
 
 
-def _dense_blocks(sides: list[list[tuple[str, list[int]]]], frame: str, others: Any, q: Any) -> Array:
-    def rows_of(link: str, rows: list[int]) -> Array:
-        jacobian: Array = others(JACOBIAN, {"link": link, "frame": frame}, q=q)
-        return jacobian[..., rows, :]
-
-    return _dense(others, q, *(np.concatenate([rows_of(*one) for one in side], axis=-2) for side in sides))
+def _dense_blocks(sides: list[NamedRows], frame: str, others: Any, q: Any) -> Array:
+    return _dense(others, q, *(jacobian_of(side, frame, others, q) for side in sides))
 
 
 def _dense(others: Any, q: Any, left: Array, right: Array) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.constraints.quantities import constrained
 from recursa.dynamics.kinematics import JACOBIAN, Frame, frame_function
-from recursa.evaluation.answering import Asked, answers
+from recursa.evaluation.answering import Asked, answers, learns
 from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import Call, Evaluator, into
 from recursa.evaluation.facade import Facade
@@ -87,7 +87,6 @@ class OperationalMethods(Facade):
         >>> arm.operational_compliance(q).shape == (arm.nlinks, 6, 6)
         True
         """
-        return self._answer(OPERATIONAL_COMPLIANCE, {"q": q}, {"link": link, "frame": frame}, out, threads)
 
     @answers(OPERATIONAL_COMPLIANCE_BETWEEN)
     def operational_compliance_between(
@@ -114,8 +113,6 @@ class OperationalMethods(Facade):
         >>> bool(np.allclose(there, tree.operational_compliance_between(q, "link6", "link4").T))
         True
         """
-        options = {"link": link, "other": other, "frame": frame}
-        return self._answer(OPERATIONAL_COMPLIANCE_BETWEEN, {"q": q}, options, out, threads)
 
     @as_given
     def delassus(
@@ -169,7 +166,7 @@ class OperationalMethods(Facade):
         threads: int | None = None,
     ) -> _Out: ...
 
-    @answers(FLYING_INERTIA, _learn_inertia)
+    @learns(FLYING_INERTIA, _learn_inertia)
     def operational_inertia(
         self,
         q: ArrayLike,

@@ -13,15 +13,15 @@ Twelve multiplications for each column and hinge of one freedom, six for each en
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from recursa.constraints.rows import Felt
 from recursa.dynamics.compliance import yielding
 from recursa.dynamics.gathering import Block
 from recursa.dynamics.kinematics import LINK_POSE, POSE
 from recursa.model.model import WORLD, Model
 from recursa.operational.plans import unit_wrenches
 from recursa.spatial.inertia import ArticulatedInertia
-from recursa.spatial.scalars import Scalar, one_operand
+from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vectors6 import Force
 from recursa.sweeps import (
@@ -44,14 +44,8 @@ from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions, dots
 Rows = Mapping[int, Sequence[int]]  # those of (omega, v) that count, by link number
 
 
-@one_operand
-class Columns(NamedTuple):
-    """Wrenches of all links on a body, as many for every body; where it has fewer, the others are zero."""
-
-    forces: Forces
-
-    def __add__(self, other: Columns) -> Columns:  # type: ignore[override]
-        return Columns(tuple(a + b for a, b in zip(self.forces, other.forces, strict=True)))
+Columns = Felt
+"""Wrenches of all links on a body, as many for every body; where it has fewer, the others are zero."""
 
 
 # ---- which links, where ----------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recursa.constraints.assembling import CLOSED
-from recursa.constraints.dense import row_scales
 from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_FORCES, CONSTRAINT_JACOBIAN, PROJECT_VELOCITY
+from recursa.constraints.rows import row_scales
 from recursa.dynamics import configuration
 from recursa.errors import StateError
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
@@ -90,8 +90,7 @@ class ConstrainedEquations(Equations):
         super().__init__(robot, *acting)
         if self.base is not None:
             raise StateError("base= is for trees: a robot with constraints needs a free joint, and rc.Loop to hold it")
-        units = [unit for one in robot.model.equations for unit in one.units]
-        self._scales = np.array(row_scales(units, robot.model.unit_length))
+        self._scales = np.array(row_scales(robot.model))
         entry = robot.evaluator.trusting_entry if robot.constraints else _nothing
         self._error, self._rows = entry(CONSTRAINT_ERROR), entry(CONSTRAINT_JACOBIAN)
         self._allowed = entry(PROJECT_VELOCITY)

@@ -205,7 +205,7 @@ def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = (), inv
         raise NoSweepError(f"robot '{model.name}' has tied joints, which the recursion does not know")
     options = {"wrenches": "wrenches" in given, "springs": model.has_springs}
     held = constrained(of)
-    forward = plans.forward_plan(model, model.unit_length, **options) if held else articulated.forward_plan(**options)
+    forward = plans.forward_plan(model, **options) if held else articulated.forward_plan(**options)
     places = _places(tuple(sorted({one[0] for one in touches})))
     parts = [forward, configuration.COORDINATE_RATES_PLAN, places, *((_INVERSE,) if inverse else ())]
     shape = model.nq + model.nv * (1 + model.nv * inverse) + len(touches) * (4 + 3 * model.nv)

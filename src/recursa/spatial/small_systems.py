@@ -10,7 +10,7 @@ each has a trace of the other two: ``alike=3`` counts that as zero, too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -277,7 +277,7 @@ def solve_ranked(of: Ranked, right: Sequence[Scalar]) -> list[Scalar]:
     return _spread(of, x)
 
 
-def _spread(of: Ranked, entries: Sequence[Scalar]) -> list[Scalar]:
+def _spread(of: Any, entries: Sequence[Scalar]) -> list[Scalar]:
     result: list[Scalar] = [0.0] * of.size
     for k, entry in zip(of.live, entries, strict=True):
         result[k] = entry
@@ -293,18 +293,21 @@ def in_order_of_steps(of: Ranked) -> list[list[Scalar]]:
     return unit
 
 
-def in_steps(of: Ranked, entries: Sequence[Scalar]) -> list[Scalar]:
-    """Entries of live rows in the order of the steps, from a vector in the order of the rows of A."""
+def in_steps(of: Any, entries: Sequence[Scalar]) -> list[Scalar]:
+    """Entries of live rows in the order of the steps, from a vector in the order of the rows of A.
+
+    ``of`` are factors whose rows were taken in steps, with ``size``, ``live`` and ``exchanges`` as :class:`Ranked` has.
+    """
     x = [entries[k] for k in of.live]
     for k, flags in enumerate(of.exchanges):
         x[k:] = exchanged(flags, x[k:])
     return x
 
 
-def in_given_order(of: Ranked, entries: Sequence[Scalar]) -> list[Scalar]:
+def in_given_order(of: Any, entries: Sequence[Scalar]) -> list[Scalar]:
     """A vector in the order of the rows of A, from one in the order of the steps; zero at rows that are not live."""
     x = list(entries)
-    for k in reversed(range(len(x))):
+    for k in reversed(range(len(of.exchanges))):
         x[k:] = exchanged(of.exchanges[k], x[k:])
     return _spread(of, x)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recursa.constraints.dense import row_scales
+from recursa.constraints.rows import row_scales
 from recursa.dynamics.configuration import moves_by_adding
 from recursa.dynamics.gathering import damping_coefficients, friction_coefficients
 from recursa.errors import shortened
@@ -333,10 +333,9 @@ def _loops(robot: Robot, q: Array) -> dict[str, Any] | None:
     driven = set(range(model.nv)) - loose if independent & loose else independent
     for joint in (model.joints[one.joint] for one in model.equations if isinstance(one, Telling)):
         driven |= set(range(joint.v_start, joint.v_start + joint.kind.nv))
-    units = [unit for equation in model.equations for unit in equation.units]
     return {
         "mobility": mobility.freedoms, "driven": sorted(driven), "unitLength": model.unit_length,
-        "scales": row_scales(units, model.unit_length),
+        "scales": row_scales(model),
         "held": [told_of(one) is None for one in model.equations for _ in one.units],  # sliders move what is prescribed
         "joints": [[j.v_start, j.kind.nv] for j in model.joints if j.independent],
     }  # fmt: skip
