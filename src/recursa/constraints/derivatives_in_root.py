@@ -18,7 +18,7 @@ from recursa.constraints.derivatives import at_closings, changes
 from recursa.constraints.ends import ROOT, Numbers, put_down_ends_in_root, read_ends
 from recursa.constraints.rows import demand_steps, row_bodies, wrenches_on_link
 from recursa.dynamics.inverse import off, pushing
-from recursa.dynamics.springs import STIFFER_OWN, driving
+from recursa.dynamics.springs import driving
 from recursa.model.equations import NO_LINK, Closing
 from recursa.model.model import WORLD, Model
 from recursa.spatial.scalars import Scalar
@@ -26,7 +26,7 @@ from recursa.spatial.small_systems import solve_ranked
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Plan, Step, Sweep, Values, base_to_tip, each_link, from_each_inward, tip_to_base
-from recursa.walks.derivatives import AT_BODIES, DERIVATIVE_BUFFERS, OUTWARD_SUMS, PAIR_DERIVATIVES, state_entries
+from recursa.walks.derivatives import AT_BODIES, DERIVATIVE_BUFFERS, PAIR_DERIVATIVES, outward_sums, state_entries
 from recursa.walks.forward_derivatives import ACCELERATIONS, BIAS, FORWARD_BUFFERS, INNOVATIONS
 from recursa.walks.mass_matrix_inverse import (
     COMPLIANCE,
@@ -80,7 +80,6 @@ def _reaction(model: Model, of: Closing, side: int) -> Step:
 def derivatives_plan(model: Model, *, wrenches: bool = False, springs: bool = False) -> Plan:
     """Everything that the product is made of."""
     drive, torque = driving(False, springs)
-    stiff = (STIFFER_OWN,) if springs else ()
     bodies, unit_length = row_bodies(model), model.unit_length
     ends, end_buffers = put_down_ends_in_root(model)
     again, then_buffers = put_down_ends_in_root(model, then=True)
@@ -100,7 +99,7 @@ def derivatives_plan(model: Model, *, wrenches: bool = False, springs: bool = Fa
         *again,
         *closings,
         *_reactions(model),
-        tip_to_base(*OUTWARD_SUMS, *stiff),
+        tip_to_base(*outward_sums(springs=springs)),
         from_each_inward(PAIR_DERIVATIVES),
         *inverse_walks(model),
     )
