@@ -23,7 +23,8 @@ from recursa.evaluation.resolved import NO_OPTIONS, Options, ResolvedQuantity
 from recursa.integrators import Scheme, named, stages_of
 from recursa.integrators.table import RolloutIntegrator
 from recursa.kernels.dispatch import result_array
-from recursa.kernels.kernel import Program, program
+from recursa.kernels.kernel import program
+from recursa.kernels.programs import Program
 from recursa.kernels.rollout_emit import Motions
 from recursa.kernels.rollout_kernel import RolloutRun
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS

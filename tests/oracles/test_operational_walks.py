@@ -134,7 +134,7 @@ def test_links_of_different_trees_and_of_the_world_do_not_feel_each_other():
 def program(robot: rc.Robot, *links: int) -> LoopProgram:
     """Positions of some links."""
     recipe = robot.evaluator.resolve(question(robot, {f"link{k}": "position" for k in links}, "body")).recipe
-    return LoopProgram.of(recipe.looped, robot.model, {"q": robot.nq})
+    return LoopProgram(recipe.looped, robot.model, {"q": robot.nq})
 
 
 def test_each_hinge_on_the_way_costs_twelve_multiplications_for_every_column():

@@ -64,7 +64,7 @@ def test_plans_that_run_show_their_springs() -> None:
     expected = {
         "forward_dynamics": "drive <- less_spring(joint, tau, q)",
         "inverse_dynamics": "T <- with_spring(joint, T, q)",
-        "inverse_dynamics_derivatives": "by_q <- stiffer_rows(joint, number, by_q)",
+        "inverse_dynamics_derivatives": "own <- stiffer_own(joint, own)",
         "potential_energy": "potential@robot <- spring_energy(joint, q)",
     }
     both = elastic_arm(), rc.robots.planar(2)

@@ -10,7 +10,7 @@ from recursa.dynamics.articulated import forward_plan
 from recursa.dynamics.gathering import joint_vector
 from recursa.kernels.emit import Shape
 from recursa.kernels.kernel import Kernel
-from recursa.kernels.loop import LoopProgram
+from recursa.kernels.loop import Looped, LoopProgram
 from recursa.loading import trusted
 from recursa.model.canonical import canonical
 from recursa.sweeps.engine import run
@@ -19,7 +19,9 @@ from recursa.sweeps.engine import run
 def program(n: int, kind: str) -> LoopProgram:
     model = canonical(rc.robots.chain(n, seed=2, joints=kind).model)
     sizes = {"q": n, "v": n, "tau": n}
-    return LoopProgram(forward_plan(), model, sizes, lambda values: joint_vector(model, values.lists.get("qdd", [])))
+    return LoopProgram(
+        Looped(forward_plan(), lambda values: joint_vector(model, values.lists.get("qdd", []))), model, sizes
+    )
 
 
 @pytest.mark.parametrize("width", [1, 4])
@@ -43,7 +45,7 @@ def test_arms_side_by_side_share_code():
     def gather(values):
         return joint_vector(model, values.lists.get("qdd", []))
 
-    made = LoopProgram(forward_plan(), model, sizes, gather)
+    made = LoopProgram(Looped(forward_plan(), gather), model, sizes)
     assert [one.members for one in made.found] == [[0, 4], [1, 2, 5, 6], [3, 7]]
     kernel, rows = (
         Kernel(forward_plan(), model, sizes, gather, form="loop"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.kernels.kernel import StraightProgram
+from recursa.kernels.kernel import straight_program
 from recursa.kernels.plan_derivatives import PlanFunction
 from recursa.quantities import Recipe, Subject, quantity
 from recursa.sweeps.engine import run
@@ -53,7 +53,7 @@ def test_rates_are_those_of_the_plan_and_take_fewer_operations(name: str) -> Non
     expected = numbers(by_hand)
     np.testing.assert_allclose(numbers(derived), expected, rtol=0, atol=1e-12 * abs(expected).max())
     own, other = (
-        StraightProgram(one.plan, one.model, one.sizes, one.gather, 1_000_000).operations.total
+        straight_program(one.plan, one.model, one.sizes, one.gather, 1_000_000).operations.total
         for one in (by_hand, derived)
     )
     assert other > 1.1 * own

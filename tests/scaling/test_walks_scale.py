@@ -27,7 +27,7 @@ def program(robot: rc.Robot, what: str) -> LoopProgram:
     found = way(robot, what)
     names = [ASKED[what].quantity.reads.get(name, name) for name in ASKED[what].inputs.split()]
     model = found.kernels.compiled_model
-    return LoopProgram.of(found.recipe.looped, model, {name: kind_of_input(name).size(model) for name in names})
+    return LoopProgram(found.recipe.looped, model, {name: kind_of_input(name).size(model) for name in names})
 
 
 @cache

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from recursa.kernels.c_source import CText
+from recursa.kernels.c_loops import CText
 
 HEAD = """#include <math.h>
 

@@ -13,7 +13,8 @@ from recursa.dynamics.configuration import moves_by_adding
 from recursa.errors import RecursaError, UntraceableError
 from recursa.evaluation.evaluator import Evaluator
 from recursa.facade.export_questions import Asked, ExportQuestion
-from recursa.kernels.c_source import CFunction, CText
+from recursa.kernels.c_loops import CText
+from recursa.kernels.c_source import CFunction
 from recursa.kernels.function import Spelled
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model

@@ -17,7 +17,8 @@ from recursa.errors import RecursaError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
 from recursa.evaluation.facade import Facade
 from recursa.facade.export_questions import Asked, ExportFormula, ExportQuestion, asked
-from recursa.kernels.c_source import CText, c_identifier
+from recursa.kernels.c_loops import CText
+from recursa.kernels.c_source import c_identifier
 from recursa.kernels.function import Spelled
 from recursa.kernels.graph import Graph
 from recursa.operators.compiled import CompiledExpression

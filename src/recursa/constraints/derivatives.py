@@ -63,7 +63,7 @@ from recursa.dynamics.derivatives import COLUMN_RATES, ColumnRates
 from recursa.dynamics.gathering import speed_index
 from recursa.dynamics.inverse import off, pushing
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.springs import STIFFER_OWN, driving
+from recursa.dynamics.springs import driving
 from recursa.model.equations import NO_LINK, Closing, Relating
 from recursa.model.model import Model
 from recursa.spatial.rotation import Rotation
@@ -73,7 +73,7 @@ from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, from_each_inward, tip_to_base
-from recursa.walks.derivatives import AT_BODIES, DERIVATIVE_BUFFERS, OUTWARD_SUMS, PAIR_DERIVATIVES, state_entries
+from recursa.walks.derivatives import AT_BODIES, DERIVATIVE_BUFFERS, PAIR_DERIVATIVES, outward_sums, state_entries
 from recursa.walks.forward_derivatives import ACCELERATIONS, BIAS, FORWARD_BUFFERS, INNOVATIONS
 from recursa.walks.mass_matrix_inverse import (
     COMPLIANCE,
@@ -375,7 +375,6 @@ def _reaction(model: Model, of: Closing, side: int) -> Step:
 def derivatives_plan(model: Model, *, wrenches: bool = False, springs: bool = False) -> Plan:
     """Everything that the product is made of."""
     drive, torque = driving(False, springs)
-    stiff = (STIFFER_OWN,) if springs else ()
     bodies = row_bodies(model)
     ends, end_buffers = put_down_ends_in_root(model)
     again, then_buffers = put_down_ends_in_root(model, then=True)
@@ -395,7 +394,7 @@ def derivatives_plan(model: Model, *, wrenches: bool = False, springs: bool = Fa
         *again,
         *closings,
         *_reactions(model),
-        tip_to_base(*OUTWARD_SUMS, *stiff),
+        tip_to_base(*outward_sums(springs=springs)),
         from_each_inward(PAIR_DERIVATIVES),
         *inverse_walks(model),
     )

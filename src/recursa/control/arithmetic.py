@@ -15,7 +15,8 @@ import numpy as np
 
 from recursa.errors import ShapeError, StateError, UntraceableError
 from recursa.evaluation.resolved import NO_OPTIONS, Options, Question
-from recursa.kernels.kernel import FunctionProgram, Program
+from recursa.kernels.kernel import FunctionProgram
+from recursa.kernels.programs import Program
 from recursa.kernels.rollout_emit import Loop, Slot
 from recursa.methods.actuation import motor_torques
 from recursa.quantities import Composed, Quantity

@@ -30,8 +30,9 @@ from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refus
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Plan, Values, fuse
 from recursa.sweeps.batching import Array, as_array
-from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS, coriolis_entries
-from recursa.walks.mass_matrix_rate import MASS_RATE_PAIRS, change_entries, mass_times_pairs, rate_entries
+from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS
+from recursa.walks.mass_matrix_rate import MASS_RATE_PAIRS, mass_times_pairs
+from recursa.walks.root_axes import symmetric_entries, two_way_entries
 
 _SPELLED_OUT = 10  # freedoms up to which every entry of the tensor has code of its own: seconds to compile
 _VECTORS = ("left", "right", "along")
@@ -79,12 +80,12 @@ def _of_left(plan: Plan) -> Plan:
 _CONTRACTIONS = {  # by the vectors that are given
     (): _Contraction(SENSITIVITY_PLAN, sensitivity_entries),
     ("left",): _Contraction(
-        _of_left(MASS_TIMES_BY_Q), partial(_rows, symmetric=False), mass_times_pairs("joint:left"), change_entries
+        _of_left(MASS_TIMES_BY_Q), partial(_rows, symmetric=False), mass_times_pairs("joint:left"), two_way_entries
     ),
     ("right",): _Contraction(
-        MASS_TIMES_BY_Q, partial(_rows, symmetric=False), mass_times_pairs("joint:right"), change_entries
+        MASS_TIMES_BY_Q, partial(_rows, symmetric=False), mass_times_pairs("joint:right"), two_way_entries
     ),
-    ("along",): _Contraction(MASS_RATE, partial(_rows, symmetric=True), MASS_RATE_PAIRS, rate_entries),
+    ("along",): _Contraction(MASS_RATE, partial(_rows, symmetric=True), MASS_RATE_PAIRS, symmetric_entries),
     ("left", "right"): _Contraction(GRADIENT, _vector),
     ("left", "along"): _Contraction(_of_left(MASS_RATE_TIMES), _vector),
     ("right", "along"): _Contraction(MASS_RATE_TIMES, _vector),
@@ -198,7 +199,7 @@ def _of_armature(model: Model) -> dict[tuple[int, int, int], float]:
 def _christoffel_along(of: Subject, given: Names) -> Recipe:
     """``v_i [ij, k]``: the Coriolis matrix, transposed."""
     model = of.model
-    shape, walks = (model.nv, model.nv), partial(_transposed, model, partial(coriolis_entries, model))
+    shape, walks = (model.nv, model.nv), partial(_transposed, model, partial(two_way_entries, model))
     return Recipe(
         CORIOLIS_MATRIX_PLAN,
         partial(_transposed, model, partial(_rows, model, symmetric=False)),

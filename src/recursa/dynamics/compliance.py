@@ -24,11 +24,7 @@ from recursa.sweeps import Buffer, Step
 
 def compliance(step: Transform, done: tuple[Elimination, ...], parent: ArticulatedInertia) -> ArticulatedInertia:
     """Upsilon of a body from its parent's."""
-    return yielded(done, step.inverse.articulated(parent))  # phi* Upsilon(parent) phi
-
-
-def yielded(done: tuple[Elimination, ...], here: ArticulatedInertia) -> ArticulatedInertia:
-    """The same from the parent's Upsilon at the body, in its axes."""
+    here = step.inverse.articulated(parent)  # phi* Upsilon(parent) phi
     for column, u, inverse_d in reversed(done):
         response = yielding(here, u)
         half = (response.dot(u) * inverse_d + 1.0) * (inverse_d * 0.5)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from recursa.dynamics.gathering import Entries, Entry
+from recursa.dynamics.gathering import Block, Entries, TwoWays, dots, entries_with
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.model.model import Joint
@@ -75,7 +75,9 @@ class CoriolisColumn(NamedTuple):
         return CoriolisColumn(*(step.force(force) for force in self))
 
 
-Columns = tuple[tuple[Entry, CoriolisColumn], ...]
+Columns = tuple[CoriolisColumn, ...]  # one per freedom of a joint
+Outward = tuple[tuple[int, Columns], ...]  # with the number of the joint
+Motions = tuple[Motion, ...]
 
 
 def composite_coriolis(
@@ -86,30 +88,47 @@ def composite_coriolis(
     return total, total.carried(step)
 
 
-def coriolis_rows(
-    joint: Joint,
-    number: int,
-    velocity: Motion,
-    total: RigidInertia,
-    coriolis: CoriolisInertia,
-    below: Columns,
-    step: Transform,
-) -> tuple[Entries, Columns]:
-    """Entries of C that pair this joint with itself and with the joints outward, and the columns for the parent."""
-    own: list[tuple[Entry, CoriolisColumn]] = []
-    entries = []
-    columns = joint.columns()
-    rates = [velocity.cross_motion(column) for column in columns]  # Sdot = crm(V) S
-    for i, (column, rate) in enumerate(zip(columns, rates, strict=True)):
-        moving = CoriolisColumn(total @ rate + coriolis @ column, total @ column, coriolis.transpose_times(column))
-        own.append(((number, i), moving))
-        entries += [(((number, k), (number, i)), other.dot(moving.first)) for k, other in enumerate(columns)]
-    for i, (column, rate) in enumerate(zip(columns, rates, strict=True)):
-        for key, outer in below:
-            entries.append((((number, i), key), column.dot(outer.first)))
-            entries.append(((key, (number, i)), rate.dot(outer.second) + column.dot(outer.third)))
-    return tuple(entries), tuple((key, outer.carried(step)) for key, outer in (*own, *below))
+def turned(joint: Joint, velocity: Motion) -> Motions:
+    """``Sdot = crm(V) S``."""
+    return tuple(velocity.cross_motion(column) for column in joint.columns())
 
+
+def coriolis_columns(
+    joint: Joint, rates: Motions, total: RigidInertia, coriolis: CoriolisInertia
+) -> tuple[Columns, Block]:
+    """The forces that every joint inward meets, and the entries that pair a joint with itself."""
+    columns = joint.columns()
+    found = tuple(
+        CoriolisColumn(total @ rate + coriolis @ column, total @ column, coriolis.transpose_times(column))
+        for column, rate in zip(columns, rates, strict=True)
+    )
+    return found, dots(columns, [one.first for one in found])
+
+
+def coriolis_pair(columns: Motions, rates: Motions, outer: Columns) -> TwoWays:
+    """``S(j).(R Sdot + B S)(i)``, and ``Sdot(j).(R S)(i) + S(j).(B* S)(i)``, j inward of i."""
+    inner = list(zip(columns, rates, strict=True))
+    return TwoWays(
+        dots(columns, [one.first for one in outer]),
+        tuple(tuple(rate.dot(one.second) + column.dot(one.third) for column, rate in inner) for one in outer),
+    )
+
+
+def coriolis_rows(
+    joint: Joint, number: int, rates: Motions, columns: Columns, own: Block, below: Outward, step: Transform
+) -> tuple[Entries, Outward]:
+    """Entries of C that pair this joint with itself and with the joints outward, and the columns for the parent."""
+    pairs = ((outer, coriolis_pair(joint.columns(), rates, far)) for outer, far in below)
+    passed_on = ((key, tuple(one.carried(step) for one in far)) for key, far in ((number, columns), *below))
+    return entries_with(number, own, pairs), tuple(passed_on)
+
+
+COMPOSITE_CORIOLIS = Step(
+    composite_coriolis, ("B", "inertia", "V", "X"), ("B", "B@parent"), "B = own + sum of phi B phi*"
+)
+TURNED = Step(turned, ("joint", "V"), ("dS",), "Sdot = crm(V) S")
+CORIOLIS_COLUMNS = Step(coriolis_columns, ("joint", "dS", "R", "B"), ("reach", "own"), "R Sdot + B S, R S, B* S")
+CORIOLIS_BUFFERS = (Buffer("B", CoriolisInertia.zero()), *(Buffer(name, ()) for name in ("dS", "reach", "own")))
 
 CORIOLIS_MATRIX_PLAN = Plan(
     "coriolis_matrix",
@@ -117,7 +136,7 @@ CORIOLIS_MATRIX_PLAN = Plan(
         Buffer("X", IDENTITY_TRANSFORM),
         Buffer("V", Motion.zero()),
         Buffer("R", RigidInertia.zero()),
-        Buffer("B", CoriolisInertia.zero()),
+        *CORIOLIS_BUFFERS,
         Buffer("F", ()),
         Buffer("rows", ()),
     ),
@@ -125,10 +144,12 @@ CORIOLIS_MATRIX_PLAN = Plan(
         base_to_tip(RELATIVE, VELOCITY),
         tip_to_base(
             COMPOSITE,
-            Step(composite_coriolis, ("B", "inertia", "V", "X"), ("B", "B@parent"), "B = own + sum of phi B phi*"),
+            COMPOSITE_CORIOLIS,
+            TURNED,
+            CORIOLIS_COLUMNS,
             Step(
                 coriolis_rows,
-                ("joint", "number", "V", "R", "B", "F", "X"),
+                ("joint", "number", "dS", "reach", "own", "F", "X"),
                 ("rows", "F@parent"),
                 "C(i,j) = H(i) phi F1(j), C(j,i) = Hdot(i) phi F2(j) + H(i) phi F3(j)",
             ),

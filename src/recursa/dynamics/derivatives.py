@@ -21,17 +21,17 @@ because ``H*`` is constant in link axes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from recursa.dynamics.gathering import Entries, Entry, joint_matrix
+from recursa.dynamics.gathering import Block, Entries, TwoWays, dots, entries_with, joint_matrix
 from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, MOVING_FORCE, pushing
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
-from recursa.dynamics.losses import DAMPED_ROWS
+from recursa.dynamics.losses import DAMPED_OWN
 from recursa.dynamics.mass_matrix import COMPOSITE
-from recursa.dynamics.springs import STIFFER_ROWS
+from recursa.dynamics.springs import STIFFER_OWN
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -98,7 +98,24 @@ def carried_moment(step: Transform, moment: Vec3) -> Vec3:
     return step.force(Force(moment, ZERO)).moment
 
 
-Reaches = tuple[tuple[Entry, Reach], ...]
+Reaches = tuple[Reach, ...]  # one per freedom of a joint
+Outward = tuple[tuple[int, Reaches], ...]  # with the number of the joint
+
+
+class Own(NamedTuple):
+    """A joint with itself."""
+
+    by_q: Block
+    by_v: Block
+    by_a: Block  # up to the diagonal
+
+
+class Pair(NamedTuple):
+    """An inner joint and an outer one."""
+
+    by_q: TwoWays
+    by_v: TwoWays
+    by_a: TwoWays
 
 
 def reach_of(
@@ -131,12 +148,7 @@ def column_rates(
     joint: Joint, step: Transform, parent_velocity: Motion, parent_acceleration: Motion, velocity: Motion
 ) -> tuple[ColumnRates, ...]:
     """s, s' and s'' of every freedom of a joint."""
-    up, rise = step.inverse_motion(parent_velocity), step.inverse_motion(parent_acceleration)
-    return rates_of(joint.columns(), up, rise, velocity)
-
-
-def rates_of(columns: Sequence[Motion], up: Motion, rise: Motion, velocity: Motion) -> tuple[ColumnRates, ...]:
-    """The same from the columns, and the velocities of parent and body, all in the same axes."""
+    columns, up, rise = joint.columns(), step.inverse_motion(parent_velocity), step.inverse_motion(parent_acceleration)
     found = []
     for column in columns:
         first = up.cross_motion(column)
@@ -146,41 +158,48 @@ def rates_of(columns: Sequence[Motion], up: Motion, rise: Motion, velocity: Moti
     return tuple(found)
 
 
-def derivative_rows(
+def reaches(
     joint: Joint,
-    number: int,
     rates: tuple[ColumnRates, ...],
     total: RigidInertia,
     rate: RigidInertia,
     momentum: Force,
     force: Force,
-    below: Reaches,
-    step: Transform,
-) -> tuple[Entries, Entries, Entries, Reaches]:
+) -> tuple[Own, Reaches]:
+    """Entries that pair a joint with itself, and what every joint inward meets."""
+    found = [reach_of(own, total, rate, momentum, force) for own in rates]
+    columns = [own.column for own in rates]
+    masses = [[column.dot(reach.by_a) for _, reach in found[: k + 1]] for k, column in enumerate(columns)]
+    own = Own(
+        dots(columns, [here for here, _ in found]),
+        dots(columns, [reach.by_v for _, reach in found]),
+        tuple((*row[:-1], row[-1] + rotor) for row, rotor in zip(masses, joint.armature, strict=True)),
+    )
+    return own, tuple(reach for _, reach in found)
+
+
+def pair_derivatives(inner: tuple[ColumnRates, ...], outer: Reaches) -> Pair:
+    """``s(j).(R s'' + 2B s' + crf(s) f)(i)`` and so on, j inward of i."""
+    columns = [own.column for own in inner]
+    back_by_q = ((own.second.dot(far.by_a) + own.first.angular.dot(far.back) for own in inner) for far in outer)
+    back_by_v = ((own.twice.dot(far.by_a) + own.column.angular.dot(far.back) for own in inner) for far in outer)
+    return Pair(
+        TwoWays(dots(columns, [far.by_q for far in outer]), tuple(map(tuple, back_by_q))),
+        TwoWays(dots(columns, [far.by_v for far in outer]), tuple(map(tuple, back_by_v))),
+        TwoWays(dots(columns, [far.by_a for far in outer])),
+    )
+
+
+def derivative_rows(
+    number: int, rates: tuple[ColumnRates, ...], own: Own, reaches: Reaches, below: Outward, step: Transform
+) -> tuple[Entries, Entries, Entries, Outward]:
     """Entries that pair this joint with itself and the joints outward, by q, v and a; the forces for the parent."""
-    by_q: list[tuple[tuple[Entry, Entry], Scalar]] = []
-    by_v: list[tuple[tuple[Entry, Entry], Scalar]] = []
-    by_a: list[tuple[tuple[Entry, Entry], Scalar]] = []
-    own = []
-    for i, own_rates in enumerate(rates):
-        key = (number, i)
-        here, reach = reach_of(own_rates, total, rate, momentum, force)
-        own.append((key, reach))
-        for k, other in enumerate(rates):
-            by_q.append((((number, k), key), other.column.dot(here)))
-            by_v.append((((number, k), key), other.column.dot(reach.by_v)))
-            if k <= i:
-                by_a.append((((number, k), key), other.column.dot(reach.by_a) + (joint.armature[i] if k == i else 0.0)))
-    for i, (column, first, second, twice) in enumerate(rates):
-        key = (number, i)
-        for outer, reach in below:
-            by_q.append(((key, outer), column.dot(reach.by_q)))
-            by_v.append(((key, outer), column.dot(reach.by_v)))
-            by_a.append(((key, outer), column.dot(reach.by_a)))
-            by_q.append(((outer, key), second.dot(reach.by_a) + first.angular.dot(reach.back)))
-            by_v.append(((outer, key), twice.dot(reach.by_a) + column.angular.dot(reach.back)))
-    passed_on = tuple((key, reach.carried(step)) for key, reach in (*own, *below))
-    return tuple(by_q), tuple(by_v), tuple(by_a), passed_on
+    pairs = [(outer, pair_derivatives(rates, far)) for outer, far in below]
+    by_q, by_v, by_a = (
+        entries_with(number, block, ((outer, pair[k]) for outer, pair in pairs)) for k, block in enumerate(own)
+    )
+    passed_on = ((key, tuple(reach.carried(step) for reach in far)) for key, far in ((number, reaches), *below))
+    return by_q, by_v, by_a, tuple(passed_on)
 
 
 COLUMN_RATES = Step(
@@ -194,9 +213,10 @@ COMPOSITE_RATE = Step(
 )
 COMPOSITE_MOMENTUM = Step(composite_momentum, ("h", "inertia", "V", "X"), ("h", "h@parent"), "h = M V + sum of phi h")
 CARRIED_FORCE = Step(carried_force, ("X", "f"), ("f@parent",), "f(parent) += phi f                    (11)")
+REACHES = Step(reaches, ("joint", "S", "R", "Rdot", "h", "f"), ("own", "reach"), "R s'' + 2B s' + crf(s) f, ...")
 DERIVATIVE_ROWS = Step(
     derivative_rows,
-    ("joint", "number", "S", "R", "Rdot", "h", "f", "F", "X"),
+    ("number", "S", "own", "reach", "F", "X"),
     ("by_q", "by_v", "by_a", "F@parent"),
     "s(j).(R s'' + 2B s' + crf(s) f)(i), s''(j).(R s)(i) + s'(j).(2B* s)(i)",
 )
@@ -204,7 +224,12 @@ DERIVATIVE_ROWS = Step(
 
 def derivative_steps(*, losses: bool = False, springs: bool = False) -> tuple[Step, ...]:
     """Rows of the derivatives, damping and k of springs among them."""
-    return (DERIVATIVE_ROWS, *((DAMPED_ROWS,) if losses else ()), *((STIFFER_ROWS,) if springs else ()))
+    return (*own_steps(losses=losses, springs=springs), DERIVATIVE_ROWS)
+
+
+def own_steps(*, losses: bool = False, springs: bool = False) -> tuple[Step, ...]:
+    """Entries of joints with themselves, damping and k of springs among them, and what joints inward meet."""
+    return (REACHES, *((DAMPED_OWN,) if losses else ()), *((STIFFER_OWN,) if springs else ()))
 
 
 MATRICES = (
@@ -212,10 +237,7 @@ MATRICES = (
     Buffer("S", ()),
     Buffer("Rdot", RigidInertia.zero()),
     Buffer("h", Force.zero()),
-    Buffer("F", ()),
-    Buffer("by_q", ()),
-    Buffer("by_v", ()),
-    Buffer("by_a", ()),
+    *(Buffer(name, ()) for name in ("own", "reach", "F", "by_q", "by_v", "by_a")),
 )
 
 

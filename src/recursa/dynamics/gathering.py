@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
+from recursa.spatial.vectors6 import Force, Motion
 
 Entry = tuple[int, int]  # (joint number, freedom)
 Entries = tuple[tuple[tuple[Entry, Entry], Scalar], ...]  # of a matrix: ((row, column), value)
 Block = tuple[tuple[Scalar, ...], ...]  # rows of one joint, columns of another
+
+
+class TwoWays(NamedTuple):
+    """An inner joint and an outer one: rows of the inner one, and those of the outer one where they are others."""
+
+    inward: Block
+    outward: Block = ()
 
 
 def joint_vector(model: Model, per_joint: Sequence[Sequence[Scalar]]) -> list[Scalar]:
@@ -36,17 +45,44 @@ def joint_matrix(model: Model, per_joint: Sequence[Entries], *, symmetric: bool)
     return flat(rows)
 
 
+def dots(motions: Iterable[Motion], forces: Sequence[Force]) -> Block:
+    """Every motion along every force."""
+    return tuple(tuple(motion.dot(force) for force in forces) for motion in motions)
+
+
+def block_entries(rows: int, columns: int, block: Block) -> Entries:
+    """Entries of a block: rows of one joint, columns of another."""
+    return tuple((((rows, i), (columns, j)), value) for i, row in enumerate(block) for j, value in enumerate(row))
+
+
+def entries_with(number: int, own: Block, pairs: Iterable[tuple[int, TwoWays]]) -> Entries:
+    """Entries that pair a joint with itself and with joints outward, by their numbers."""
+    entries = [*block_entries(number, number, own)]
+    for outer, (inward, outward) in pairs:
+        entries += [*block_entries(number, outer, inward), *block_entries(outer, number, outward)]
+    return tuple(entries)
+
+
 def own_entries(blocks: Sequence[Block]) -> Iterator[Entries]:
     """Entries of blocks that pair joints with themselves; a block may stop at the diagonal."""
-    for k, block in enumerate(blocks):
-        yield tuple((((k, i), (k, j)), value) for i, row in enumerate(block) for j, value in enumerate(row))
+    return (block_entries(k, k, block) for k, block in enumerate(blocks))
 
 
 def inward_entries(model: Model, blocks: Sequence[Block], *, transposed: bool = False) -> Iterator[Entries]:
     """Entries of blocks of pairs: rows of the inner joint and columns of the outer one, or the other way round."""
     for (outer, inner), block in zip(model.pairs, blocks, strict=True):
-        rows, columns = (outer, inner) if transposed else (inner, outer)
-        yield tuple((((rows, i), (columns, j)), value) for i, row in enumerate(block) for j, value in enumerate(row))
+        yield block_entries(outer, inner, block) if transposed else block_entries(inner, outer, block)
+
+
+def matrices_of_pairs(
+    model: Model, own: Sequence[Sequence[Block]], pairs: Sequence[Sequence[TwoWays]], symmetric: Sequence[bool]
+) -> Iterator[Scalar]:
+    """Matrices, each row by row: of each a block for every joint, and one or two for every pair of joints."""
+    for k, mirrored in enumerate(symmetric):
+        entries = [*own_entries([one[k] for one in own]), *inward_entries(model, [one[k].inward for one in pairs])]
+        if not mirrored:
+            entries += inward_entries(model, [one[k].outward for one in pairs], transposed=True)
+        yield from joint_matrix(model, entries, symmetric=mirrored)
 
 
 def damping_coefficients(model: Model) -> list[float]:

@@ -14,7 +14,7 @@ from functools import cache
 from recursa.dynamics.inverse import FORCE_BUFFERS, TORQUE, at_joint
 from recursa.dynamics.joint_space import FORCES, listed, vector_of
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY, acceleration, velocity
-from recursa.dynamics.regressor import UNIT_BODIES, Columns, regressor_of
+from recursa.dynamics.regressor import ROW_BUFFERS, ROWS, UNIT_BODIES
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -33,12 +33,6 @@ def mixed_force(inertia: RigidInertia, faster: Motion, moving: Motion, reference
 def forces_by_parameter(faster: Motion, moving: Motion, reference: Motion) -> tuple[Force, ...]:
     """The same per unit of each of a body's ten parameters."""
     return tuple(mixed_force(unit, faster, moving, reference) for unit in UNIT_BODIES)
-
-
-def numbered_forces(number: int, faster: Motion, moving: Motion, reference: Motion) -> Columns:
-    """The same, with the numbers of the parameters."""
-    found = forces_by_parameter(faster, moving, reference)
-    return tuple((10 * number + k, force) for k, force in enumerate(found))
 
 
 def powers_by_parameter(faster: Motion, moving: Motion, reference: Motion, along: Motion) -> tuple[Scalar, ...]:
@@ -105,11 +99,11 @@ def reference_dynamics_plan(*, springs: bool = False) -> Plan:
     return Plan("reference_dynamics", REFERENCE_BUFFERS, (base_to_tip(*OUTWARD, _FORCE), inward))
 
 
-REFERENCE_REGRESSOR_PLAN = regressor_of(
+PARAMETER_FORCES = Step(forces_by_parameter, ("alpha", "V", "VR"), ("F",), "f per parameter, see f above")
+REFERENCE_REGRESSOR_PLAN = Plan(
     "reference_regressor",
-    *OUTWARD,
-    Step(numbered_forces, ("number", "alpha", "V", "VR"), ("own",), "f per parameter, see f above"),
-    more=_REFERENCE,
+    (*REFERENCE_BUFFERS, *ROW_BUFFERS),
+    (base_to_tip(*OUTWARD, PARAMETER_FORCES), tip_to_base(ROWS)),
 )
 
 

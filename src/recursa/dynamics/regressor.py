@@ -6,10 +6,10 @@ Ten parameters per body, in the order of :meth:`RigidInertia.components`. Each i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 
-from recursa.dynamics.gathering import flat, speed_index
+from recursa.dynamics.gathering import Block, dots, flat, speed_index
 from recursa.dynamics.inverse import FORCE_BUFFERS, STATIC, moving_force, resting_force
 from recursa.dynamics.joint_space import listed
 from recursa.dynamics.kinematics import (
@@ -33,71 +33,62 @@ from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 
 UNIT_BODIES = tuple(RigidInertia.from_components([1.0 if i == k else 0.0 for i in range(10)]) for k in range(10))
-Columns = tuple[tuple[int, Force], ...]  # (parameter number, force)
-Rows = tuple[tuple[int, int, Scalar], ...]  # (freedom, parameter number, torque)
-
+Forces = tuple[Force, ...]  # one per parameter of a body
+Outward = tuple[tuple[int, Forces], ...]  # with the number of the body
+Blocks = tuple[tuple[int, Block], ...]  # rows of a joint, columns of the body of that number
 
 WEIGHTS = UNIT_BODIES[:4]  # mass and first moments: what counts at rest
 
 
-def parameter_forces(number: int, acceleration: Motion, velocity: Motion) -> Columns:
+def parameter_forces(acceleration: Motion, velocity: Motion) -> Forces:
     """Force per unit of each of the body's ten parameters."""
-    return tuple((10 * number + k, moving_force(unit, acceleration, velocity)) for k, unit in enumerate(UNIT_BODIES))
+    return tuple(moving_force(unit, acceleration, velocity) for unit in UNIT_BODIES)
 
 
-def resting_forces(number: int, acceleration: Motion) -> Columns:
+def resting_forces(acceleration: Motion) -> Forces:
     """Force per unit of each parameter that counts at rest."""
-    return tuple((10 * number + k, resting_force(unit, acceleration)) for k, unit in enumerate(WEIGHTS))
+    return tuple(resting_force(unit, acceleration) for unit in WEIGHTS)
 
 
-def regressor_rows(joint: Joint, own: Columns, below: Columns, step: Transform) -> tuple[Rows, Columns]:
+def regressor_rows(joint: Joint, number: int, own: Forces, below: Outward, step: Transform) -> tuple[Blocks, Outward]:
     """The joint's rows, and the subtree's forces carried to the parent."""
-    columns = joint.columns()
-    rows = tuple(
-        (i, parameter, column.dot(force)) for parameter, force in (*own, *below) for i, column in enumerate(columns)
-    )
-    return rows, tuple((parameter, step.force(force)) for parameter, force in (*own, *below))
+    everything = ((number, own), *below)
+    rows = tuple((body, dots(joint.columns(), forces)) for body, forces in everything)
+    return rows, tuple((body, tuple(map(step.force, forces))) for body, forces in everything)
 
 
-def regressor_of(name: str, *outward: Step, more: tuple[Buffer, ...] = ()) -> Plan:
-    """The regressor from forces per parameter, which steps put into "own"."""
-    rows = Step(regressor_rows, ("joint", "own", "below", "X"), ("rows", "below@parent"), "Y = H phi f")
-    buffers = (*FORCE_BUFFERS, *more, Buffer("own", ()), Buffer("below", ()), Buffer("rows", ()))
-    return Plan(name, buffers, (base_to_tip(*outward), tip_to_base(rows)))
+PARAMETER_FORCES = Step(parameter_forces, ("alpha", "V"), ("F",), "f = M alpha + crf(V) M V per parameter")
+RESTING_FORCES = Step(resting_forces, ("alpha",), ("F",), "f = M alpha per parameter")
+ROWS = Step(regressor_rows, ("joint", "number", "F", "below", "X"), ("rows", "below@parent"), "Y = H phi f")
+ROW_BUFFERS = (Buffer("F", ()), Buffer("below", ()), Buffer("rows", ()))
 
 
-REGRESSOR_PLAN = regressor_of(
-    "regressor",
-    RELATIVE,
-    VELOCITY,
-    ACCELERATION,
-    Step(parameter_forces, ("number", "alpha", "V"), ("own",), "f = M alpha + crf(V) M V per parameter"),
-)
-STATIC_REGRESSOR_PLAN = regressor_of(
-    "static_regressor",
-    RELATIVE,
-    STATIC,
-    Step(resting_forces, ("number", "alpha"), ("own",), "f = M alpha per parameter"),
-)
+def _regressor(name: str, *outward: Step) -> Plan:
+    return Plan(name, (*FORCE_BUFFERS, *ROW_BUFFERS), (base_to_tip(*outward), tip_to_base(ROWS)))
 
 
-def regressor_entries(model: Model, per_joint: Sequence[Rows]) -> Iterator[Scalar]:
+REGRESSOR_PLAN = _regressor("regressor", RELATIVE, VELOCITY, ACCELERATION, PARAMETER_FORCES)
+STATIC_REGRESSOR_PLAN = _regressor("static_regressor", RELATIVE, STATIC, RESTING_FORCES)
+
+
+def regressor_entries(model: Model, values: Values) -> Iterator[Scalar]:
     """The nv x 10 nbodies matrix, row by row."""
+    rows = enumerate(values.lists.get("rows", []))
+    return parameter_matrix(model, ((joint, body, block) for joint, blocks in rows for body, block in blocks))
+
+
+def parameter_matrix(model: Model, blocks: Iterable[tuple[int, int, Block]]) -> Iterator[Scalar]:
+    """The same from blocks: rows of a joint, columns of a body."""
     rows: list[list[Scalar]] = [[0.0] * (10 * model.nbodies) for _ in range(model.nv)]
-    for joint, entries in zip(model.joints, per_joint, strict=True):
-        for freedom, parameter, value in entries:
-            at, factor = speed_index(joint, freedom)
-            share = value if factor is None else value * factor
-            rows[at][parameter] = rows[at][parameter] + share
+    for joint, body, block in blocks:
+        for freedom, row in enumerate(block):
+            at, factor = speed_index(model.joints[joint], freedom)
+            for k, value in enumerate(row, 10 * body):
+                rows[at][k] = rows[at][k] + (value if factor is None else value * factor)
     return flat(rows)
 
 
 # ---- one link, and energies ------------------------------------------------------------------------------------------
-
-
-def link_forces(acceleration: Motion, velocity: Motion) -> tuple[Force, ...]:
-    """Force per unit of each of ten parameters, those of a body at the link."""
-    return tuple(moving_force(unit, acceleration, velocity) for unit in UNIT_BODIES)
 
 
 def kinetic_energies(velocity: Motion) -> tuple[Scalar, ...]:
@@ -111,7 +102,7 @@ def potential_energies(pose: Transform, gravity: Vec3) -> tuple[Scalar, ...]:
     return (*weights, *(0.0 for _ in UNIT_BODIES[len(WEIGHTS) :]))
 
 
-_LINK_FORCES = Step(link_forces, ("AL", "VL"), ("Y",), "f = M alpha + crf(V) M V per parameter, at the link")
+_LINK_FORCES = Step(parameter_forces, ("AL", "VL"), ("Y",), "f = M alpha + crf(V) M V per parameter, at the link")
 _ENERGY_BUFFERS = (*BUFFERS, Buffer("Y", ()))
 KINETIC_ENERGY_REGRESSOR_PLAN = Plan(
     "kinetic_energy_regressor",

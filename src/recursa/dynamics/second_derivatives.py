@@ -45,10 +45,11 @@ from recursa.dynamics.derivatives import (
     COLUMN_RATES,
     COMPOSITE_MOMENTUM,
     COMPOSITE_RATE,
+    MATRICES,
     ColumnRates,
     carried_moment,
 )
-from recursa.dynamics.gathering import Entries, Entry, joint_matrix
+from recursa.dynamics.gathering import Block, Entries, TwoWays, dots, entries_with, joint_matrix
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY, velocity
 from recursa.dynamics.mass_matrix import COMPOSITE
@@ -132,8 +133,27 @@ class SecondReach(NamedTuple):
         return SecondReach(*(step.force(force) for force in self[:4]), *moments)
 
 
-SecondReaches = tuple[tuple[Entry, SecondReach], ...]
+SecondReaches = tuple[SecondReach, ...]  # one per freedom of a joint
+Outward = tuple[tuple[int, SecondReaches], ...]  # with the number of the joint
 Virtual = tuple[Motion, ...]
+
+
+class Own(NamedTuple):
+    """A joint with itself, by name of the block; symmetric ones up to the diagonal."""
+
+    qq: Block
+    qv: Block
+    vv: Block
+    qa: Block
+
+
+class Pair(NamedTuple):
+    """An inner joint and an outer one."""
+
+    qq: TwoWays
+    qv: TwoWays
+    vv: TwoWays
+    qa: TwoWays
 
 
 def reach(
@@ -160,9 +180,7 @@ def reach(
     )
 
 
-def second_rows(
-    joint: Joint,
-    number: int,
+def second_reaches(
     rates: tuple[ColumnRates, ...],
     virtual: Virtual,
     total: RigidInertia,
@@ -172,65 +190,90 @@ def second_rows(
     p: Force,
     z: RigidInertia,
     c: Vec3,
-    below: SecondReaches,
+) -> tuple[Own, SecondReaches]:
+    """Entries that pair a joint with itself, and what every joint inward meets."""
+    inner = list(zip(rates, virtual, strict=True))
+    found = tuple(reach(one, w, total, rate, momentum, force, p, z, c) for one, w in inner)
+    orders = [[_twice_by_q(one, w, far) for far in found] for one, w in inner]
+    turned = [z @ one.column for one in rates]
+    own = Own(
+        tuple((*(0.5 * (orders[i][j] + orders[j][i]) for j in range(i)), orders[i][i]) for i in range(len(rates))),
+        tuple(tuple(_by_q_and_v(one, w, far) for far in found) for one, w in inner),
+        tuple(tuple(-rates[j].column.dot(turned[i]) for j in range(i + 1)) for i in range(len(rates))),
+        dots(virtual, [far.by_a for far in found]),
+    )
+    return own, found
+
+
+def _twice_by_q(inner: ColumnRates, w: Motion, outer: SecondReach) -> Scalar:
+    return w.dot(outer.by_q) + inner.second.dot(outer.b) + inner.first.angular.dot(outer.e)
+
+
+def _by_q_and_v(inner: ColumnRates, w: Motion, outer: SecondReach) -> Scalar:
+    return w.dot(outer.by_v) + inner.first.angular.dot(outer.d)
+
+
+def second_pair(rates: tuple[ColumnRates, ...], virtual: Virtual, outer: SecondReaches) -> Pair:
+    """The blocks of two joints, one inward of the other."""
+    inner = list(zip(rates, virtual, strict=True))
+    return Pair(
+        TwoWays(tuple(tuple(_twice_by_q(one, w, far) for far in outer) for one, w in inner)),
+        TwoWays(
+            tuple(tuple(_by_q_and_v(one, w, far) for far in outer) for one, w in inner),
+            tuple(tuple(one.twice.dot(far.b) + one.column.angular.dot(far.e) for one in rates) for far in outer),
+        ),
+        TwoWays(tuple(tuple(one.column.angular.dot(far.d) for far in outer) for one in rates)),
+        TwoWays(
+            dots(virtual, [far.by_a for far in outer]),
+            tuple(tuple(one.column.dot(far.b) for one in rates) for far in outer),
+        ),
+    )
+
+
+def second_rows(
+    number: int,
+    rates: tuple[ColumnRates, ...],
+    virtual: Virtual,
+    own: Own,
+    reaches: SecondReaches,
+    below: Outward,
     step: Transform,
-) -> tuple[Entries, Entries, Entries, Entries, SecondReaches]:
+) -> tuple[Entries, Entries, Entries, Entries, Outward]:
     """Entries that pair this joint with itself and the joints outward, by qq, qv, vv and qa; the forces for the
     parent.
     """
-    own = [
-        ((number, j), reach(one, w, total, rate, momentum, force, p, z, c))
-        for j, (one, w) in enumerate(zip(rates, virtual, strict=True))
-    ]
-    qq: list[tuple[tuple[Entry, Entry], Scalar]] = []
-    qv: list[tuple[tuple[Entry, Entry], Scalar]] = []
-    vv: list[tuple[tuple[Entry, Entry], Scalar]] = []
-    qa: list[tuple[tuple[Entry, Entry], Scalar]] = []
-    twice = []  # q(i) q(j) at this joint, in both orders
-    for i, ((s, first, second, t), w) in enumerate(zip(rates, virtual, strict=True)):
-        key = (number, i)
-        for outer, far in (*own, *below):
-            by_qq = w.dot(far.by_q) + second.dot(far.b) + first.angular.dot(far.e)
-            qv.append(((key, outer), w.dot(far.by_v) + first.angular.dot(far.d)))
-            qa.append(((key, outer), w.dot(far.by_a)))
-            if outer[0] == number:
-                twice.append(by_qq)
-                continue
-            qq.append(((key, outer), by_qq))
-            qv.append(((outer, key), t.dot(far.b) + s.angular.dot(far.e)))
-            vv.append(((key, outer), s.angular.dot(far.d)))
-            qa.append(((outer, key), s.dot(far.b)))
-        turned = z @ s
-        vv.extend(((key, (number, j)), -rates[j].column.dot(turned)) for j in range(i + 1))
-    n = len(own)
-    for i in range(n):
-        qq.append((((number, i), (number, i)), twice[i * n + i]))
-        qq.extend((((number, i), (number, j)), 0.5 * (twice[i * n + j] + twice[j * n + i])) for j in range(i))
-    passed_on = tuple((key, far.carried(step)) for key, far in (*own, *below))
-    return tuple(qq), tuple(qv), tuple(vv), tuple(qa), passed_on
+    pairs = [(outer, second_pair(rates, virtual, far)) for outer, far in below]
+    qq, qv, vv, qa = (
+        entries_with(number, block, ((outer, pair[k]) for outer, pair in pairs)) for k, block in enumerate(own)
+    )
+    passed_on = ((key, tuple(one.carried(step) for one in far)) for key, far in ((number, reaches), *below))
+    return qq, qv, vv, qa, tuple(passed_on)
 
 
+PAIR_EQUATION = "w(i).(R s'' + 2B s' + crf(s) f)(j) + s''(i).b(j) + s'(i).e(j), ..."
+SECOND_REACHES = Step(
+    second_reaches,
+    ("S", "w", "R", "Rdot", "h", "f", "p", "Z", "c"),
+    ("own", "reach"),
+    "R s'' + 2B s' + crf(s) f, ...",
+)
 SECOND_ROWS = Step(
     second_rows,
-    ("joint", "number", "S", "w", "R", "Rdot", "h", "f", "p", "Z", "c", "F", "X"),
+    ("number", "S", "w", "own", "reach", "F", "X"),
     (*BLOCKS, "F@parent"),
-    "w(i).(R s'' + 2B s' + crf(s) f)(j) + s''(i).b(j) + s'(i).e(j), ...",
+    PAIR_EQUATION,
 )
 
 VIRTUAL_BUFFERS = (Buffer("W_lambda", Motion.zero()), Buffer("p", Force.zero()), Buffer("c", ZERO))
+SECOND_BUFFERS = (*VIRTUAL_BUFFERS, Buffer("Z", RigidInertia.zero()), Buffer("w", ()))
+VIRTUAL_OUTWARD = (VIRTUAL_MOMENTUM, VIRTUAL_RATE, VIRTUAL_BIAS)
 
 SECOND_DERIVATIVES = Plan(
     "inverse_dynamics_second_derivatives",
     (
         *FORCE_BUFFERS,
-        *VIRTUAL_BUFFERS,
-        Buffer("R", RigidInertia.zero()),
-        Buffer("S", ()),
-        Buffer("w", ()),
-        Buffer("Rdot", RigidInertia.zero()),
-        Buffer("h", Force.zero()),
-        Buffer("Z", RigidInertia.zero()),
-        Buffer("F", ()),
+        *SECOND_BUFFERS,
+        *(one for one in MATRICES if not one.name.startswith("by_")),
         *(Buffer(name, ()) for name in BLOCKS),
     ),
     (
@@ -239,10 +282,9 @@ SECOND_DERIVATIVES = Plan(
             COMPOSITE,
             COMPOSITE_RATE,
             COMPOSITE_MOMENTUM,
-            VIRTUAL_MOMENTUM,
-            VIRTUAL_RATE,
-            VIRTUAL_BIAS,
+            *VIRTUAL_OUTWARD,
             CARRIED_FORCE,
+            SECOND_REACHES,
             SECOND_ROWS,
         ),
     ),

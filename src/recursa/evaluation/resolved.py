@@ -13,7 +13,8 @@ import numpy as np
 from recursa.dynamics.needs import needs_hinges
 from recursa.kernels.dispatch import KernelStore, Switch, result_array
 from recursa.kernels.entry_inputs import argument_input
-from recursa.kernels.kernel import Kernel, Program, native_entry, program
+from recursa.kernels.kernel import Kernel, native_entry, program
+from recursa.kernels.programs import Program
 from recursa.kernels.switch import compiles, native_module
 from recursa.quantities.quantity import Quantity, Recipe
 from recursa.sweeps.batching import Array, check_threads, interpret, prepare

@@ -22,8 +22,8 @@ from recursa.evaluation.evaluator import Evaluator
 from recursa.evaluation.resolved import Question
 from recursa.facade.answers import Answers
 from recursa.facade.asking import ScalarQuestion
-from recursa.kernels.c_loops import LoopedCFunction
-from recursa.kernels.c_source import CFunction, CText
+from recursa.kernels.c_loops import CText, LoopedCFunction
+from recursa.kernels.c_source import CFunction
 from recursa.kernels.function import NODES_PER_OPERATION, Spelled
 from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.kernel import SPELLED_OUT
@@ -110,7 +110,7 @@ class ExportQuestion(ScalarQuestion):
         arguments = dict(zip(map(code_name, asked.sizes), self.inputs, strict=True))
         looped = asked.recipe.looped or Looped(asked.compiled_plan, asked.recipe.gather)
         try:
-            return LoopedCFunction(name, LoopProgram.of(looped, asked.kernels.compiled_model, asked.sizes), arguments)
+            return LoopedCFunction(name, LoopProgram(looped, asked.kernels.compiled_model, asked.sizes), arguments)
         except UntraceableError as why:
             raise self._refusal(f"{error}; as loops over bodies: {why}") from None
 

@@ -12,8 +12,8 @@ from recursa.errors import RecursaError
 from recursa.evaluation.facade import Facade
 from recursa.facade.export_questions import asked
 from recursa.files import write_together
-from recursa.kernels.c_loops import LoopedCFunction
-from recursa.kernels.c_source import CText, c_header, c_identifier, c_test, c_unit
+from recursa.kernels.c_loops import CText, LoopedCFunction
+from recursa.kernels.c_source import c_header, c_identifier, c_test, c_unit
 from recursa.kernels.js_source import JsFunction, js_identifier, js_module
 from recursa.operators.compiled import CompiledExpression
 from recursa.quantities import Quantity

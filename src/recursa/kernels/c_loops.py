@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from recursa.errors import UntraceableError
-from recursa.kernels.c_source import c_constants, c_number, c_prototype, c_table, c_value
+from recursa.kernels.c_source import CFunction, c_constants, c_number, c_prototype, c_table, c_value
 from recursa.kernels.classes import Output
 from recursa.kernels.emit import Shape
 from recursa.kernels.graph import Graph, Node
@@ -255,6 +255,10 @@ class LoopedCFunction:
                 "",
             ]
         return lines
+
+
+CText = CFunction | LoopedCFunction
+"""A C function as text: every body spelled out, or loops over bodies."""
 
 
 class _Case:

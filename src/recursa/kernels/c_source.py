@@ -11,12 +11,14 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from recursa.errors import UntraceableError
 from recursa.kernels.function import Spelled, expression, operand
 from recursa.kernels.graph import Node
-from recursa.spatial.counting import Counts
+
+if TYPE_CHECKING:
+    from recursa.kernels.c_loops import CText
 
 _NOT_IDENTIFIERS = {
     *keyword.kwlist, *dir(math), "j0", "j1", "jn", "y0", "y1", "yn", "main", "printf", "abs", "exit", "free",
@@ -55,33 +57,6 @@ class CFunction(Spelled):
     def _declaration(self, number: int) -> str:
         node = self.graph.nodes[number]
         return f"const {'int' if node.op == 'lt' else 'double'} t{number} = {self.expression(node)};"
-
-
-class CText(Protocol):
-    """A C function as text: every body spelled out, or loops over bodies."""
-
-    @property
-    def name(self) -> str:
-        """Of the function."""
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """Numbers of the arguments, by name and in order."""
-
-    @property
-    def operations(self) -> Counts:
-        """Operations of one call."""
-
-    @property
-    def size(self) -> int:
-        """Numbers of the result."""
-
-    @property
-    def prototype(self) -> str:
-        """The declaration, without the semicolon."""
-
-    def definition(self) -> str:
-        """The function, and what it needs before it."""
 
 
 def c_prototype(name: str, sizes: Mapping[str, int], result: int) -> str:

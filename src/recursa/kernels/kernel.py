@@ -7,21 +7,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError, unknown_name
 from recursa.kernels import function as functions
-from recursa.kernels.c_loops import LoopedCFunction
-from recursa.kernels.c_source import CFunction, CText
-from recursa.kernels.emit import Function, Shape, module, straight_function
+from recursa.kernels.c_loops import CText, LoopedCFunction
+from recursa.kernels.c_source import CFunction
+from recursa.kernels.emit import Function, Shape, straight_function
 from recursa.kernels.function import GraphFunction, Output, Spelled
 from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.js_source import JsFunction
-from recursa.kernels.loop import Looped, LoopProgram, Tables, Workspace
-from recursa.kernels.native import Native, machine_code, simd_shape
+from recursa.kernels.loop import Looped, LoopProgram
+from recursa.kernels.native import Native, simd_shape
+from recursa.kernels.programs import Program, Workspace
 from recursa.kernels.records import Recorded
 from recursa.kernels.switch import native_module
 from recursa.model.model import Model
@@ -41,82 +42,32 @@ MAX_NODES = 40_000  # an output counts as four; longer straight-line code takes 
 SERIAL_ROWS = 4096  # fewer states are not worth a second thread
 
 
-class Program(Protocol):
-    """A plan of one robot, ready to be written as code in one of two forms."""
-
-    form: str
-
-    @property
-    def operations(self) -> Counts:
-        """Operations of one evaluation."""
-
-    def ir(self, shape: Shape) -> str:
-        """LLVM IR of a function ``kernel`` for so many lanes."""
-
-    def function(self, shape: Shape, name: str) -> Function:
-        """The same as a function of any name, to be put into a module with others."""
-
-    def code(self, shape: Shape) -> bytes:
-        """The object code of ``ir(shape)``."""
-
-    def tables(self, shape: Shape) -> Tables | None:
-        """What the code reads beside its inputs, if anything."""
-
-    def workspace(self, shape: Shape) -> Workspace:
-        """What calls hand over beside inputs and result; one per thread."""
-
-
-class StraightProgram:
-    """All bodies one after the other, every constant part of the code."""
+class StraightProgram(Program):
+    """All bodies one after the other, every constant part of the code; of what was traced already."""
 
     form = "straight"
 
-    def __init__(
-        self, plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather, limit: int | None = None
-    ) -> None:
+    def __init__(self, graph: Graph, outputs: list[Output], sizes: Mapping[str, int]) -> None:
+        self.graph, self.outputs = graph, outputs
         self.sizes = {code_name(name): size for name, size in sizes.items()}
-        self.graph, self.outputs = trace(plan, model, sizes, gather, MAX_NODES if limit is None else limit)
-
-    @staticmethod
-    def of(graph: Graph, outputs: list[Output], sizes: Mapping[str, int]) -> StraightProgram:
-        """What was traced already; names of inputs are those of the graph."""
-        made = StraightProgram.__new__(StraightProgram)
-        made.sizes, made.graph, made.outputs = dict(sizes), graph, outputs
-        return made
 
     @property
     def operations(self) -> Counts:
         """Operations of one evaluation."""
         return self.graph.counts([x for x in self.outputs if isinstance(x, int)])
 
-    def ir(self, shape: Shape) -> str:
-        """LLVM IR for so many lanes."""
-        return module(shape, [self.function(shape, "kernel")])
-
     def function(self, shape: Shape, name: str) -> Function:
-        """The same as a function of any name, to be put into a module with others."""
+        """The code for so many lanes."""
         return straight_function(self.graph, self.outputs, self.sizes, shape, name)
-
-    def code(self, shape: Shape) -> bytes:
-        """The object code of ``ir(shape)``."""
-        return machine_code(self.ir(shape))
-
-    def tables(self, shape: Shape) -> None:
-        """It needs none."""
-
-    def workspace(self, shape: Shape) -> Workspace:
-        """It needs nothing."""
-        return ()
 
 
 class FunctionProgram(StraightProgram):
     """A function of some arrays, ``function(x0, x1, ...)`` from lists of scalars to one, spelled out."""
 
     def __init__(self, function: Callable[..., Iterable[Scalar]], sizes: Sequence[int]) -> None:
-        self.sizes = {f"x{k}": size for k, size in enumerate(sizes)}
-        self.graph = Graph(MAX_NODES)
-        found = function(*(self.graph.inputs(name, size) for name, size in self.sizes.items()))
-        self.outputs = [x.number if isinstance(x, Traced) else float(x) for x in found]
+        graph, named = Graph(MAX_NODES), {f"x{k}": size for k, size in enumerate(sizes)}
+        found = function(*(graph.inputs(name, size) for name, size in named.items()))
+        super().__init__(graph, [x.number if isinstance(x, Traced) else float(x) for x in found], named)
 
 
 def program(
@@ -134,8 +85,8 @@ def program(
     if form not in (None, *FORMS):
         raise unknown_name("form of code", str(form), FORMS)
 
-    straight = partial(StraightProgram, plan, model, sizes, gather)
-    loop = partial(LoopProgram.of, looped or Looped(plan, gather), model, sizes)
+    straight = partial(straight_program, plan, model, sizes, gather)
+    loop = partial(LoopProgram, looped or Looped(plan, gather), model, sizes)
     if form is not None:
         return straight() if form == "straight" else loop()
     if model.nbodies > MANY_BODIES:
@@ -175,9 +126,7 @@ def _nodes_worth_tracing(loop: Program) -> int:
     return int(2.5 * min(_cost(loop), LONG_CODE))
 
 
-FORMS: dict[str, Callable[..., Program]] = {"straight": StraightProgram, "loop": LoopProgram}
-
-
+FORMS = StraightProgram.form, LoopProgram.form
 Code = Literal["llvm", "c", "js"]
 CODES: tuple[str, ...] = get_args(Code)
 
@@ -216,7 +165,7 @@ class Kernel:
         self._waited_for = f"compiling {plan.name} of '{model.name}'"
         with spoken(self._waited_for):
             self._program = trace() if name is None else Recorded(name, trace)
-        self._spelled_out = partial(StraightProgram, plan, model, dict(sizes), gather, functions.MAX_NODES)
+        self._spelled_out = partial(straight_program, plan, model, dict(sizes), gather, functions.MAX_NODES)
         self._compiled: dict[int, Native] = {}  # by width
 
     @staticmethod
@@ -226,7 +175,7 @@ class Kernel:
         """Of what was traced already, whatever it is."""
         made = Kernel.__new__(Kernel)
         made.plan, made.inputs, made.single, made.sizes = Plan(name, (), ()), tuple(sizes), single, dict(sizes)
-        made._program, made._compiled = StraightProgram.of(graph, outputs, sizes), {}
+        made._program, made._compiled = StraightProgram(graph, outputs, sizes), {}
         made._waited_for = f"compiling {name}"
         return made
 
@@ -387,6 +336,13 @@ if hasattr(os, "register_at_fork"):
 
 def _by_code_name(constants: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
     return {code_name(name): values for name, values in constants.items()}
+
+
+def straight_program(
+    plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather, limit: int = MAX_NODES
+) -> StraightProgram:
+    """A plan with every body spelled out."""
+    return StraightProgram(*trace(plan, model, sizes, gather, limit), sizes)
 
 
 def trace(

@@ -19,9 +19,9 @@ from recursa.kernels.loop_layout import Layout, demanded, handed_on, results
 from recursa.kernels.loop_places import begins
 from recursa.kernels.loop_results import room
 from recursa.kernels.loop_runs import runs
-from recursa.kernels.native import machine_code
 from recursa.kernels.observe import observe
 from recursa.kernels.products import Product, multiplications, rows_of_columns
+from recursa.kernels.programs import Program, Tables
 from recursa.kernels.staging import Unit, staged
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
@@ -29,9 +29,6 @@ from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, count, neighbours, visiting_order
 from recursa.sweeps.inputs import kind_of_input
 from recursa.sweeps.plan import BODIES, Plan
-
-Array = NDArray[Any]
-Workspace = tuple[Array, ...]
 
 
 @dataclass(frozen=True)
@@ -51,41 +48,12 @@ class Looped:
 MAX_FINAL = 4000  # results that need arithmetic of their own; beyond, code would grow with the robot
 
 
-@dataclass(frozen=True)
-class Tables:
-    """What the code of one shape reads beside its inputs, and its scratch."""
-
-    integers: NDArray[np.int32]
-    numbers: Array
-    constants: Array  # results that are constants, per lane
-    first: int  # where these stand in the scratch
-    size: int  # of the scratch
-
-    def workspace(self) -> Workspace:
-        """A new scratch for one thread, results that are constants already in it, and what all threads share."""
-        scratch = aligned(self.size, self.numbers.dtype)
-        scratch[self.first : self.first + len(self.constants)] = self.constants
-        return scratch, self.integers, self.numbers
-
-
-class LoopProgram:
-    """One plan of one robot as loops."""
+class LoopProgram(Program):
+    """One plan of one robot as loops, perhaps with columns or products."""
 
     form = "loop"
 
-    def __init__(
-        self, plan: Plan, model: Model, sizes: Mapping[str, int], gather: Callable[[Values], Iterable[Scalar]]
-    ) -> None:
-        self._trace(Looped(plan, gather), model, sizes)
-
-    @staticmethod
-    def of(what: Looped, model: Model, sizes: Mapping[str, int]) -> LoopProgram:
-        """One that may have columns or products."""
-        made = LoopProgram.__new__(LoopProgram)
-        made._trace(what, model, sizes)
-        return made
-
-    def _trace(self, what: Looped, model: Model, sizes: Mapping[str, int]) -> None:
+    def __init__(self, what: Looped, model: Model, sizes: Mapping[str, int]) -> None:
         plan, unit = what.plan, what.unit
         self.product = what.product
         if any("number" in step.reads for sweep in plan.sweeps for step in sweep.steps):
@@ -145,16 +113,8 @@ class LoopProgram:
         return module(shape, [written or self.function(shape, "kernel")])
 
     def function(self, shape: Shape, name: str) -> Function:
-        """The same as a function of any name, to be put into a module with others."""
+        """The same as a function of any name."""
         return self._loops(shape).function(name)
-
-    def code(self, shape: Shape) -> bytes:
-        """The object code of ``ir(shape)``."""
-        return machine_code(self.ir(shape))
-
-    def workspace(self, shape: Shape) -> Workspace:
-        """A scratch for one thread, and the tables and numbers that all share."""
-        return self.tables(shape).workspace()
 
     def tables(self, shape: Shape) -> Tables:
         """What the code reads beside its inputs."""
@@ -359,11 +319,3 @@ class LoopTables:
                 for column, index in self.loops.params[id(one)].items():
                     table[one.members, index] = one.graph.columns[column]
         return table
-
-
-def aligned(size: int, kind: Any) -> Array:
-    """Uninitialised numbers that begin at a multiple of 64 bytes."""
-    itemsize = np.dtype(kind).itemsize
-    memory = np.empty(size + 64 // itemsize, kind)
-    skip = -memory.ctypes.data % 64 // itemsize
-    return memory[skip : skip + size]

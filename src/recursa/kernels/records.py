@@ -17,27 +17,24 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from recursa.errors import UntraceableError
 from recursa.kernels.cache import CODE, RECORD, entry_key, fetch, keep
 from recursa.kernels.emit import Function, Shape
-from recursa.kernels.loop import Array, Tables, Workspace
 from recursa.kernels.native import code_key, machine_code, setting_text
+from recursa.kernels.programs import Array, Program, Tables
 from recursa.spatial.counting import Counts
 from recursa.version import __version__
-
-if TYPE_CHECKING:
-    from recursa.kernels.kernel import Program
 
 _PACKAGE = Path(__file__).parents[1]
 _LOADED = time.time()
 _LOADING = 2.0  # seconds: a source that was changed so shortly before may have been read before, too
 
 
-class Recorded:
+class Recorded(Program):
     """A program that has a name on disk: traced where no earlier process has, and where its text is asked for."""
 
     def __init__(self, name: str, trace: Callable[[], Program]) -> None:
@@ -47,8 +44,8 @@ class Recorded:
         found = _read(name) or self._first()
         if "refused" in found:
             raise UntraceableError(found["refused"])
-        self.form: str = found["form"]
-        self.operations = Counts(**found["operations"])
+        self.form = found["form"]
+        self._operations = Counts(**found["operations"])
 
     def _first(self) -> Mapping[str, Any]:
         """What there is to say of a program that is new."""
@@ -58,6 +55,11 @@ class Recorded:
             found = {"refused": str(error)}
         _write(found, self._name)
         return found
+
+    @property
+    def operations(self) -> Counts:
+        """Operations of one evaluation."""
+        return self._operations
 
     @property
     def traced(self) -> Program:
@@ -71,18 +73,13 @@ class Recorded:
         return self.traced.ir(shape)
 
     def function(self, shape: Shape, name: str) -> Function:
-        """The same as a function of any name, to be put into a module with others."""
+        """The code for so many lanes."""
         return self.traced.function(shape, name)
 
     def tables(self, shape: Shape) -> Tables | None:
         """What the code reads beside its inputs, if anything."""
         known = self._code(shape)
         return self.traced.tables(shape) if known is None else known.tables
-
-    def workspace(self, shape: Shape) -> Workspace:
-        """What calls hand over beside inputs and result; one per thread."""
-        tables = self.tables(shape)
-        return () if tables is None else tables.workspace()
 
     def code(self, shape: Shape) -> bytes:
         """The object code of ``ir(shape)``."""

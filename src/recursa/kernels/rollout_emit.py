@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from recursa.kernels.emit import Function, Shape, module
-from recursa.kernels.kernel import Program
 from recursa.kernels.loop_writer import LoopWriter, lanes_to_rows, rows_to_lanes
+from recursa.kernels.programs import Program
 
 CONTROL = (
     "first",  # the first block of rows

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from recursa.kernels.emit import Shape
 from recursa.kernels.kernel import worker_pool
-from recursa.kernels.loop import aligned
 from recursa.kernels.native import Native, simd_shape
+from recursa.kernels.programs import aligned
 from recursa.kernels.rollout_emit import CONTROL, POINTERS, Loop, Motions, Scheme
 from recursa.waits import spoken
 

@@ -26,13 +26,14 @@ from recursa.kernels.loop import Looped
 from recursa.model.model import WORLD, Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject, refusals
-from recursa.sweeps import Plan, Values
+from recursa.sweeps import Plan
 from recursa.sweeps.batching import Array
-from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS, coriolis_entries
-from recursa.walks.mass_matrix import MASS_MATRIX_PAIRS, mass_entries
+from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS
+from recursa.walks.mass_matrix import MASS_MATRIX_PAIRS
 from recursa.walks.mass_matrix_inverse import inverse_entries, mass_matrix_inverse_pairs
 from recursa.walks.regressor import REFERENCE_REGRESSOR_PAIRS, REGRESSOR_PAIRS, STATIC_REGRESSOR_PAIRS
 from recursa.walks.regressor import regressor_entries as pair_entries
+from recursa.walks.root_axes import symmetric_entries, two_way_entries
 
 MassMethod = Literal["composite", "augmented", "walker-orin", "column", "denoc"]
 
@@ -63,7 +64,7 @@ def _mass_matrix(
             require=require_mass_centers,
             check=partial(require_masses, model) if "parameters" in given else None,
         )
-    walks = Looped(MASS_MATRIX_PAIRS, partial(mass_entries, model))
+    walks = Looped(MASS_MATRIX_PAIRS, partial(symmetric_entries, model))
     return Recipe(MASS_MATRIX_PLAN, gather, shape, MayMove.INERTIAS, looped=walks)
 
 
@@ -107,7 +108,7 @@ def _coriolis_matrix(of: Subject, given: Names, *, packed: bool = False) -> Reci
     model = of.model
     if packed:
         return packed_recipe(_coriolis_matrix(of, given), "coriolis_matrix", model)
-    gather, walks = matrix_of(model, symmetric=False), Looped(CORIOLIS_MATRIX_PAIRS, partial(coriolis_entries, model))
+    gather, walks = matrix_of(model, symmetric=False), Looped(CORIOLIS_MATRIX_PAIRS, partial(two_way_entries, model))
     return Recipe(CORIOLIS_MATRIX_PLAN, gather, (model.nv, model.nv), MayMove.INERTIAS, looped=walks)
 
 
@@ -117,12 +118,9 @@ def _regressor(of: Subject, given: Names, *, packed: bool = False) -> Recipe:
 
 
 def _by_parameters(plan: Plan, walks: Plan, of: Subject, given: Names) -> Recipe:
-    model, parameters = of.model, 10 * of.model.nbodies
-
-    def gather(values: Values) -> Any:
-        return regressor_entries(model, values.lists.get("rows", []))
-
-    return Recipe(plan, gather, (model.nv, parameters), looped=Looped(walks, partial(pair_entries, model)))
+    model = of.model
+    gather, by_walks = partial(regressor_entries, model), Looped(walks, partial(pair_entries, model))
+    return Recipe(plan, gather, (model.nv, 10 * model.nbodies), looped=by_walks)
 
 
 MASS_MATRIX = Quantity("mass_matrix", ("q",), _mass_matrix, MASSES, optional=("parameters",), of_joints=True)

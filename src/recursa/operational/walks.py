@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from recursa.constraints.rows import Felt
 from recursa.dynamics.compliance import yielding
-from recursa.dynamics.gathering import Block
+from recursa.dynamics.gathering import Block, dots
 from recursa.dynamics.kinematics import LINK_POSE, POSE
 from recursa.model.model import WORLD, Model
 from recursa.operational.plans import unit_wrenches
@@ -39,7 +39,7 @@ from recursa.sweeps import (
 from recursa.sweeps.engine import begins_walk
 from recursa.walks.factors import HINGE, Hinge, behind
 from recursa.walks.mass_matrix_inverse import COMPLIANCE, INVERSE_BUFFERS, OUTWARD, across, yielding_to
-from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions, dots
+from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions
 
 Rows = Mapping[int, Sequence[int]]  # those of (omega, v) that count, by link number
 

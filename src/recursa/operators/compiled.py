@@ -13,7 +13,7 @@ from recursa.dynamics.lacking import Lacking
 from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError, unknown_name
 from recursa.evaluation.hints import bounds_of_doubt, warn_of_conventions
 from recursa.evaluation.resolved import ResolvedQuantity
-from recursa.kernels.c_source import CText
+from recursa.kernels.c_loops import CText
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.function import Spelled
 from recursa.kernels.kernel import FORMS, Kernel

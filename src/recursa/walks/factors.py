@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from recursa.dynamics.articulated import Elimination, eliminated, filtered
 from recursa.dynamics.factorization import FACTOR_PLAN, INVERSE_FACTOR_PLAN
-from recursa.dynamics.gathering import Block, Entries, inward_entries, joint_matrix, own_entries
+from recursa.dynamics.gathering import Block, Entries, dots, inward_entries, joint_matrix, own_entries
 from recursa.dynamics.joint_space import matrix_of
 from recursa.kernels.loop import Looped
 from recursa.model.model import WORLD, Joint, Model
@@ -26,7 +26,7 @@ from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward, tip_to_base
 from recursa.sweeps.batching import Array
 from recursa.walks.mass_matrix_inverse import INVERSE_BUFFERS, OUTWARD
-from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions, dots
+from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions
 
 
 class Hinge(NamedTuple):

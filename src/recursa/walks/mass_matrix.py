@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from recursa.dynamics.gathering import Block, inward_entries, joint_matrix, own_entries
-from recursa.model.model import Joint, Model
+from recursa.dynamics.gathering import Block, dots
+from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
-from recursa.spatial.scalars import Scalar
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward, tip_to_base
-from recursa.walks.root_axes import AT_REST, BUFFERS, COMPOSITE, Forces, Motions, dots
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip, from_each_inward, tip_to_base
+from recursa.walks.root_axes import AT_REST, BUFFERS, COMPOSITE, Forces, Motions
 
 
 def accelerating_forces(total: RigidInertia, columns: Motions) -> Forces:
@@ -24,17 +21,11 @@ def own_masses(joint: Joint, columns: Motions, forces: Forces) -> Block:
 
 
 ACCELERATING_FORCES = Step(accelerating_forces, ("R", "S"), ("F",), "F = R s")
-OWN_MASSES = Step(own_masses, ("joint", "S", "F"), ("m",), "m(i,i) = s.F + A")
-MASSES = Step(dots, ("S@here", "F@start"), ("masses",), "m(i,j) = s(j).F(i)                    (33)")
+OWN_MASSES = Step(own_masses, ("joint", "S", "F"), ("own",), "m(i,i) = s.F + A")
+MASSES = Step(dots, ("S@here", "F@start"), ("entries",), "m(i,j) = s(j).F(i)                    (33)")
 
 MASS_MATRIX_PAIRS = Plan(
     "mass_matrix by walks",
-    (*BUFFERS, Buffer("F", ()), Buffer("m", ()), Buffer("masses", ())),
+    (*BUFFERS, Buffer("F", ()), Buffer("own", ()), Buffer("entries", ())),
     (base_to_tip(*AT_REST), tip_to_base(COMPOSITE, ACCELERATING_FORCES, OWN_MASSES), from_each_inward(MASSES)),
 )
-
-
-def mass_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    """The nv x nv mass matrix, row by row."""
-    pairs = inward_entries(model, values.lists.get("masses", []))
-    return joint_matrix(model, [*own_entries(values.lists.get("m", [])), *pairs], symmetric=True)

@@ -16,16 +16,16 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple
 
-from recursa.dynamics.articulated import Elimination, eliminated, filtered, smoothed
-from recursa.dynamics.compliance import yielded, yielding
-from recursa.dynamics.gathering import Block, Entries, inward_entries, joint_matrix, own_entries
-from recursa.dynamics.needs import divides_by_hinges
-from recursa.model.model import Joint, Model
-from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.dynamics import compliance
+from recursa.dynamics.articulated import ELIMINATE, Elimination, filtered, smoothed
+from recursa.dynamics.compliance import yielding
+from recursa.dynamics.gathering import Block, Entries, block_entries, inward_entries, joint_matrix, own_entries
+from recursa.model.model import Model
+from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_two_apart, from_each_inward, tip_to_base
-from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions
+from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions, in_root
 
 
 class FreeHinge(NamedTuple):
@@ -35,20 +35,6 @@ class FreeHinge(NamedTuple):
     inverse_d: Block
     gains: Forces
     yields: Motions
-
-
-@divides_by_hinges
-def articulated_outward(
-    joint: Joint, columns: Motions, children: ArticulatedInertia, inertia: RigidInertia
-) -> tuple[ArticulatedInertia, tuple[Elimination, ...], ArticulatedInertia]:
-    """P, the eliminations of a joint's freedoms, and P+ for the parent."""
-    own = children + ArticulatedInertia.from_rigid(inertia)
-    return own, *eliminated(columns, joint.armature, own)
-
-
-def compliance_in_root(done: tuple[Elimination, ...], parent: ArticulatedInertia) -> ArticulatedInertia:
-    """Upsilon of a body from its parent's."""
-    return yielded(done, parent)
 
 
 def hinge(done: tuple[Elimination, ...], parent: ArticulatedInertia) -> tuple[FreeHinge, Forces, Block]:
@@ -93,18 +79,7 @@ def across(one: Forces, other: Motions) -> Block:
     return tuple(tuple(motion.dot(force) for motion in other) for force in one)
 
 
-OUTWARD = Step(
-    articulated_outward,
-    ("joint", "S", "P", "I"),
-    ("P", "elimination", "P@parent"),
-    "P = I + sum of P+, D = s.P s + A, P+ = P - P s inv(D) s* P    (34)-(36)",
-)
-COMPLIANCE = Step(
-    compliance_in_root,
-    ("elimination", "Upsilon@parent"),
-    ("Upsilon",),
-    "Upsilon = tau_bar* Upsilon(parent) tau_bar + s inv(D) s*    Jain & Rodriguez (34)",
-)
+OUTWARD, COMPLIANCE = in_root(ELIMINATE), in_root(compliance.COMPLIANCE)
 HINGE = Step(
     hinge,
     ("elimination", "Upsilon@parent"),
@@ -162,5 +137,4 @@ def inverse_entries(model: Model, values: Values) -> Iterator[Scalar]:
 
 def _across_entries(model: Model, blocks: Sequence[Block]) -> Iterator[Entries]:
     for (left, right), block in zip(model.apart, blocks, strict=True):
-        i, j = model.pairs[left][0], model.pairs[right][0]
-        yield tuple((((i, a), (j, b)), value) for a, row in enumerate(block) for b, value in enumerate(row))
+        yield block_entries(model.pairs[left][0], model.pairs[right][0], block)

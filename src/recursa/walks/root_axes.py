@@ -2,21 +2,27 @@
 
 The axes are those of the world; for a robot on a free base those of the base, so that numbers stay small wherever the
 robot flies. Everything here is what it is in link axes, seen from the root: a composite inertia is then a mere sum.
+Steps of plans in link axes serve here too (:func:`in_root`), with a step to the parent that changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
-from recursa.dynamics.gathering import Block
+from recursa.dynamics import mass_matrix
+from recursa.dynamics.gathering import inward_entries, joint_matrix, matrices_of_pairs, own_entries
 from recursa.dynamics.inverse import base_going_up
-from recursa.dynamics.kinematics import RELATIVE
-from recursa.model.model import WORLD, Joint
+from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
+from recursa.spatial.screws import ScrewChain
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Step
+from recursa.sweeps import Buffer, Step, Values
+from recursa.sweeps.plan import split
 
 Motions = tuple[Motion, ...]  # one per freedom of a joint
 Forces = tuple[Force, ...]
@@ -50,27 +56,29 @@ def along(columns: Motions, rates: Sequence[Scalar]) -> Motion:
     return total
 
 
-def velocity_in_root(columns: Motions, parent: Motion, v: Sequence[Scalar]) -> Motion:
-    """Velocity of a body."""
-    return parent + along(columns, v)
+class RootJoint(NamedTuple):
+    """A joint as steps in root axes see it: its motions there, and its rotors."""
+
+    motions: Motions
+    armature: tuple[Scalar, ...]
+
+    def columns(self) -> Motions:
+        """Columns of ``H*``."""
+        return self.motions
+
+    def motion(self, rates: Sequence[Scalar]) -> Motion:
+        """``H* v``."""
+        return along(self.motions, rates)
+
+
+def joint_in_root(joint: Joint, columns: Motions) -> tuple[RootJoint, ScrewChain]:
+    """A joint, and the step to the parent."""
+    return RootJoint(columns, joint.armature), ScrewChain(())
 
 
 def parent_acceleration(joint: Joint, step: Transform, parent: Motion) -> Motion:
     """Acceleration of the parent; the world's, that is the upward one of the base, comes in world axes."""
     return step.inverse_motion(parent) if free_root(joint) else parent
-
-
-def acceleration_in_root(
-    columns: Motions, parent: Motion, velocity: Motion, v: Sequence[Scalar], a: Sequence[Scalar]
-) -> Motion:
-    """Acceleration of a body."""
-    return parent + (along(columns, a) + velocity.cross_motion(along(columns, v)))
-
-
-def outward_sum(children: RigidInertia, own: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
-    """Everything outward together, and the same for the parent."""
-    total = children + own
-    return total, total
 
 
 def less_external_in_root(force: Force, place: Transform, external: Force) -> Force:
@@ -81,23 +89,38 @@ def less_external_in_root(force: Force, place: Transform, external: Force) -> Fo
 PLACE = Step(placed, ("joint", "O@parent", "X"), ("O",), "O(k) = O(parent) X: from link to root axes")
 COLUMNS = Step(columns_in_root, ("joint", "O"), ("S",), "s = O H*")
 INERTIA = Step(inertia_in_root, ("O", "inertia"), ("I",), "I = O M O*")
-VELOCITY = Step(velocity_in_root, ("S", "V@parent", "v"), ("V",), "V(k) = V(parent) + s v")
+JOINT = Step(joint_in_root, ("joint", "S"), ("H", "1"), "s, A; phi = 1")
 PARENT_ACCELERATION = Step(parent_acceleration, ("joint", "X", "alpha@parent"), ("A",), "A = alpha(parent)")
-ACCELERATION = Step(
-    acceleration_in_root, ("S", "A", "V", "v", "a"), ("alpha",), "alpha(k) = alpha(parent) + s a + crm(V) s v"
-)
-COMPOSITE = Step(outward_sum, ("R", "I"), ("R", "R@parent"), "R = sum of I outward")
 
+
+def in_root(step: Step, **names: str) -> Step:
+    """A step of a plan in link axes as one in root axes, with other ``names`` for some of its buffers.
+
+    >>> print(in_root(VELOCITY).reads)
+    ('H', '1', 'V@parent', 'v')
+    """
+    own = {"joint": "H", "X": "1", "inertia": "I", **names}
+
+    def new(texts: Iterable[str]) -> tuple[str, ...]:
+        parts = (split("A" if text == "alpha@parent" else text) for text in texts)
+        return tuple(f"{own.get(buffer, buffer)}{place and '@'}{place}" for buffer, place in parts)
+
+    return replace(step, reads=new(step.reads), writes=new(step.writes))
+
+
+COMPOSITE = in_root(mass_matrix.COMPOSITE)
 EXTERNAL = Step(less_external_in_root, ("f", "O", "E"), ("f",), "f -= O external")
 
-AT_REST = (RELATIVE, PLACE, COLUMNS, INERTIA)
-MOVING = (*AT_REST, VELOCITY)
-ACCELERATING = (*MOVING, PARENT_ACCELERATION, ACCELERATION)
+AT_REST = (RELATIVE, PLACE, COLUMNS, JOINT, INERTIA)
+MOVING = (*AT_REST, in_root(VELOCITY))
+ACCELERATING = (*MOVING, PARENT_ACCELERATION, in_root(ACCELERATION))
 
 BUFFERS = (
     Buffer("X", IDENTITY_TRANSFORM),
     Buffer("O", IDENTITY_TRANSFORM),
     Buffer("S", ()),
+    Buffer("H", ()),
+    Buffer("1", ScrewChain(())),
     Buffer("I", RigidInertia.zero()),
     Buffer("R", RigidInertia.zero()),
     Buffer("V", Motion.zero()),
@@ -109,6 +132,13 @@ BUFFERS = (
 # ---- entries ---------------------------------------------------------------------------------------------------------
 
 
-def dots(motions: Iterable[Motion], forces: Sequence[Force]) -> Block:
-    """Every motion along every force."""
-    return tuple(tuple(motion.dot(force) for force in forces) for motion in motions)
+def symmetric_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """A symmetric nv x nv matrix, row by row, of joints with themselves, and of inner joints with outer ones."""
+    pairs = inward_entries(model, values.lists.get("entries", []))
+    return joint_matrix(model, [*own_entries(values.lists.get("own", [])), *pairs], symmetric=True)
+
+
+def two_way_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """An nv x nv matrix, row by row, of joints with themselves, and of every two joints both ways."""
+    own, pairs = ([(one,) for one in values.lists.get(name, [])] for name in ("own", "entries"))
+    return matrices_of_pairs(model, own, pairs, (False,))
