@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.formats.expression_values import MAX_TEXT, NAMES, Function, Namespace, tokenize
-from recursa.formats.expressions import evaluate
+from recursa.formats.expressions import Names, evaluate
 from recursa.formats.source import Assets
 from recursa.formats.xacro_scope import Scope, literal
 from recursa.formats.xacro_yaml import load_yaml
@@ -23,7 +24,7 @@ _PIECE = re.compile(
 )
 
 _PLACED = ", in $"
-_EVAL_CONSTANTS = {"true": True, "false": False}
+_EVAL_NAMES = {**NAMES, "true": True, "false": False}
 
 
 class Texts:
@@ -76,7 +77,7 @@ class Texts:
         if (expression := piece["expression"]) is not None:
             inner = self.text(expression, scope)
             try:
-                return evaluate(inner, _Names(self, scope))
+                return evaluate(inner, Names(scope.__getitem__, partial(self._proposals, scope), self.spend))
             except ModelError as error:
                 if _PLACED in error.reason or error.source is not None:
                     raise
@@ -84,6 +85,9 @@ class Texts:
         if (substitution := piece["substitution"]) is not None:
             return self._substituted(self.text(substitution, scope))
         return piece["text"]
+
+    def _proposals(self, scope: Scope) -> list[str]:
+        return [name for name in scope.names() if name not in self.functions]
 
     # ---- $(...) ------------------------------------------------------------------------------------------------------
 
@@ -108,10 +112,19 @@ class Texts:
 
     def _evaluated(self, text: str) -> Any:
         try:
-            return evaluate(text, _EvalNames(self))
+            return evaluate(text, Names(self._name_in_eval, lambda: [*self.arguments, *NAMES], self.spend))
         except ModelError as error:
             hint = "; '$(' ends at the first ')'" if "(" in text else ""
             raise ModelError(f"{error.reason}, in $(eval {text[:80]}){hint}") from None
+
+    def _name_in_eval(self, name: str) -> Any:
+        """A function or an argument of the file."""
+        if name == "arg":
+            return Function("arg", lambda one: literal(self.argument(one)))
+        if name in _EVAL_NAMES:
+            return _EVAL_NAMES[name]
+        self.asked.add(name)
+        return literal(self.arguments[name])
 
     def argument(self, name: str) -> str:
         """The value of an argument of the file."""
@@ -160,36 +173,6 @@ class Texts:
     @staticmethod
     def _fatal(*words: Any) -> Any:
         raise ModelError("the file says: " + " ".join(str(word) for word in words)[:400])
-
-
-class _Names:
-    """What the names of an expression mean in a scope."""
-
-    def __init__(self, texts: Texts, scope: Scope) -> None:
-        self.lookup = scope.__getitem__
-        self.known = lambda: [name for name in scope.names() if name not in texts.functions]
-        self.spend = texts.spend
-
-
-class _EvalNames:
-    """What they mean inside ``$(eval ...)``: functions, and the arguments of the file."""
-
-    def __init__(self, texts: Texts) -> None:
-        self.texts = texts
-        self.spend = texts.spend
-
-    def lookup(self, name: str) -> Any:
-        if name in _EVAL_CONSTANTS:
-            return _EVAL_CONSTANTS[name]
-        if name == "arg":
-            return Function("arg", lambda one: literal(self.texts.argument(one)))
-        if name in NAMES:
-            return NAMES[name]
-        self.texts.asked.add(name)
-        return literal(self.texts.arguments[name])
-
-    def known(self) -> list[str]:
-        return [*self.texts.arguments, *NAMES]
 
 
 def _joined(found: list[Any]) -> str:

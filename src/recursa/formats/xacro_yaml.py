@@ -8,7 +8,7 @@ from typing import Any
 
 from recursa.errors import ModelError
 from recursa.formats.expression_values import NAMES
-from recursa.formats.expressions import PlainNames, evaluate
+from recursa.formats.expressions import evaluate, plain_names
 from recursa.formats.yaml_text import parse_yaml
 
 _UNITS = {
@@ -33,6 +33,6 @@ def load_yaml(content: bytes, path: Path) -> Any:
 
 def _unit(tag: str) -> Any:
     def number(text: str) -> float:
-        return float(evaluate(text, PlainNames(NAMES))) * _UNITS[tag]
+        return float(evaluate(text, plain_names(NAMES))) * _UNITS[tag]
 
     return number
