@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from functools import partial
@@ -10,10 +11,10 @@ from typing import Any
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.formats.expression_values import MAX_TEXT, NAMES, Function, Namespace, tokenize
-from recursa.formats.expressions import Names, evaluate
+from recursa.formats.expressions import Names, evaluate, plain_names
 from recursa.formats.source import Assets
 from recursa.formats.xacro_scope import Scope, literal
-from recursa.formats.xacro_yaml import load_yaml
+from recursa.formats.yaml_text import parse_yaml
 
 MAX_STEPS = 1_000_000
 
@@ -25,6 +26,16 @@ _PIECE = re.compile(
 
 _PLACED = ", in $"
 _EVAL_NAMES = {**NAMES, "true": True, "false": False}
+
+_UNITS = {
+    "!radians": 1.0,
+    "!degrees": math.pi / 180.0,
+    "!meters": 1.0,
+    "!millimeters": 0.001,
+    "!foot": 0.3048,
+    "!inches": 0.0254,
+}
+"""Of numbers in YAML files, as their tags."""
 
 
 class Texts:
@@ -168,7 +179,7 @@ class Texts:
     def _load_yaml(self, name: Any) -> Any:
         content, path = self.assets.read(str(name), self.files[-1], "load_yaml")
         self.spend(len(content) >> 4)
-        return load_yaml(content, path)
+        return _yaml(content, path)
 
     @staticmethod
     def _fatal(*words: Any) -> Any:
@@ -181,3 +192,20 @@ def _joined(found: list[Any]) -> str:
     if length > MAX_TEXT:
         raise ModelError(f"a text has {length} characters; at most {MAX_TEXT} are allowed")
     return "".join(pieces).replace("file://package://", "package://")
+
+
+def _yaml(content: bytes, path: Path) -> Any:
+    """The data in a YAML file; whatever is wrong is a ModelError with file and line."""
+    try:
+        return parse_yaml(content.decode("utf-8-sig"), typed=True, tags={tag: _unit(tag) for tag in _UNITS})
+    except UnicodeDecodeError:
+        raise ModelError("the bytes are not UTF-8; save the file as UTF-8", source=str(path)) from None
+    except ModelError as error:
+        raise ModelError(error.reason, line=error.line, source=str(path)) from None
+
+
+def _unit(tag: str) -> Any:
+    def number(text: str) -> float:
+        return float(evaluate(text, plain_names(NAMES))) * _UNITS[tag]
+
+    return number
