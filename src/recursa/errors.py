@@ -13,6 +13,9 @@ from collections.abc import Iterable, Sequence
 class RecursaError(Exception):
     """Base of every exception that Recursa raises on purpose."""
 
+    def __str__(self) -> str:  # the message alone, also of those that carry more
+        return str(self.args[0]) if self.args else ""
+
 
 class ModelError(RecursaError, ValueError):
     """A robot description cannot be used: malformed file, impossible structure, meaningless number.
@@ -49,9 +52,6 @@ class StateError(RecursaError, ValueError):
 class UnknownNameError(RecursaError, KeyError):
     """A link, joint, frame, robot or option name that does not exist; the message proposes the nearest ones."""
 
-    def __str__(self) -> str:  # KeyError would print the repr of the message
-        return str(self.args[0])
-
 
 class NoValueError(RecursaError, ValueError):
     """Numbers are asked of a robot that has symbols in their place; the message names them."""
@@ -72,9 +72,6 @@ class SingularConfigurationError(RecursaError, ArithmeticError):
         super().__init__(message, condition)
         self.condition = condition
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 class ConvergenceError(RecursaError, ArithmeticError):
     """An iteration did not come near enough to its solution."""
@@ -87,9 +84,6 @@ class ExcitationError(RecursaError, ArithmeticError):
         super().__init__(message, names)
         self.names = names
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 class DivergenceError(RecursaError, ArithmeticError):
     """A motion left the finite numbers; ``row`` and ``step`` (from 0) say which, and where that came out.
@@ -101,9 +95,6 @@ class DivergenceError(RecursaError, ArithmeticError):
         super().__init__(message, row, step, t)
         self.row, self.step, self.t = row, step, t
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 class SimulationError(RecursaError, ArithmeticError):
     """A simulation cannot go on: the state is no longer finite, or no step is small enough.
@@ -114,9 +105,6 @@ class SimulationError(RecursaError, ArithmeticError):
     def __init__(self, message: str, t: float = float("nan"), run: object = None) -> None:
         super().__init__(message, t, run)
         self.t, self.run = t, run
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class TooLargeError(MemoryError, RecursaError):  # in this order: programs that unpickle errors by __new__ need it
@@ -160,9 +148,6 @@ class TableError(RecursaError, ValueError):
         super().__init__(message, line, column)
         self.line, self.column = line, column
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 class ResultFileError(RecursaError, ValueError):
     """A file of a run cannot be used: missing, not ours, cut off, damaged, of a newer version."""
@@ -175,9 +160,6 @@ class LimitError(RecursaError, ValueError):
         super().__init__(message, joint, quantity, time, value, limit)
         self.joint, self.quantity = joint, quantity
         self.time, self.value, self.limit = time, value, limit
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class StudyError(RecursaError, ValueError):
@@ -194,9 +176,6 @@ class PathError(RecursaError, ValueError):
         super().__init__(message, joint, quantity, place, value, limit)
         self.joint, self.quantity = joint, quantity
         self.place, self.value, self.limit = place, value, limit
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class TensorSymmetryError(RecursaError, ValueError):

@@ -9,156 +9,112 @@ from collections.abc import Iterable, Mapping
 
 from recursa.errors import did_you_mean
 
-OF_ROBOTS: Mapping[str, str] = {
-    # recursive Newton-Euler, and what calls it
-    "rnea": "inverse_dynamics(q, v, a)",
-    "RNEA": "inverse_dynamics(q, v, a)",
-    "rne": "inverse_dynamics(q, v, a)",
-    "mj_inverse": "inverse_dynamics(q, v, a)",
-    "CalcInverseDynamics": "inverse_dynamics(q, v, a)",
-    "calculateInverseDynamics": "inverse_dynamics(q, v, a)",
-    "calc_inverse_dynamics": "inverse_dynamics(q, v, a)",
-    "idyn": "inverse_dynamics(q, v, a)",
-    "itorque": "inverse_dynamics(q, v, a)",
-    "paycap": "inverse_dynamics(q, v, a)",
-    # articulated bodies
-    "aba": "forward_dynamics(q, v, tau)",
-    "fdyn": "simulate(q0, v0, duration=...)",
-    "mj_forward": "forward_dynamics(q, v, tau)",
-    "accel": "forward_dynamics(q, v, tau)",
-    "mj_step": "simulate(q0, v0, duration=...), or rc.rollout(robot, ...) for many at once",
-    "stepSimulation": "simulate(q0, v0, duration=...), or rc.rollout(robot, ...) for many at once",
-    "step": "simulate(q0, v0, duration=...), or rc.rollout(robot, ...) for many at once",
-    # composite bodies
-    "crba": "mass_matrix(q)",
-    "inertia": "mass_matrix(q)",
-    "M": "mass_matrix(q)",
-    "CalcMassMatrix": "mass_matrix(q)",
-    "calculateMassMatrix": "mass_matrix(q)",
-    "mj_fullM": "mass_matrix(q)",
-    "inertia_x": "operational_inertia(q, link)",
-    "minverse": "mass_matrix_inverse(q)",
-    "computeMinverse": "mass_matrix_inverse(q)",
-    # bias forces and their parts
-    "nle": "bias_forces(q, v)",
-    "nonLinearEffects": "bias_forces(q, v)",
-    "qfrc_bias": "bias_forces(q, v)",
-    "CalcBiasTerm": "bias_forces(q, v)",
-    "coriolis": "coriolis_matrix(q, v)",
-    "computeCoriolisMatrix": "coriolis_matrix(q, v)",
-    "gravload": "gravity_forces(q)",
-    "computeGeneralizedGravity": "gravity_forces(q)",
-    "computeStaticTorque": "gravity_forces(q), or inverse_dynamics(q, v, a, wrenches=...) with forces on links",
-    "CalcGravityGeneralizedForces": "gravity_forces(q)",
-    "friction": "joint_losses(v)",
-    "gravityField": "with_gravity((0, 0, -9.81)), another robot",
-    **dict.fromkeys(
-        ("rotorInertia", "rotorGearRatio"), "with_joint(name, rotor=rc.Rotor(inertia=..., ratio=...)), another robot"
-    ),
-    "armature": "with_joint(name, armature=...), another robot",
-    # models and what belongs to them
-    **dict.fromkeys(("data", "createData"), "inverse_dynamics(q, v, a), which needs no data and returns a new array"),
-    "computeAllTerms": "mass_matrix(q), bias_forces(q, v) and so on, nothing is kept between calls",
-    "buildReducedModel": "reduced(joints), those that are locked",
-    "appendModel": "attach(other, at=link)",
-    # kinematics
-    "fkine": "pose(q, link)",
-    "fkine_all": "poses(q)",
-    "fk": "pose(q, link)",
-    "forward_kinematics": "pose(q, link), or poses(q) for all links",
-    "forwardKinematics": "pose(q, link), or poses(q) for all links",
-    "framesForwardKinematics": "poses(q)",
-    "updateFramePlacements": "poses(q)",
-    "oMf": "pose(q, link)",
-    "oMi": "pose(q, link)",
-    "xpos": "pose(q, link)",
-    "getLinkState": "pose(q, link) and velocities(q, v)",
-    "jacob0": 'jacobian(q, link, frame="mixed"), whose angular rows come first',
-    "jacobe": "jacobian(q, link), whose angular rows come first",
-    "jacob0_dot": 'jacobian_derivative(q, v, link, frame="mixed")',
-    "hessian0": "jacobian_second_derivative(...)",
-    "computeJointJacobians": "jacobians(q)",
-    **dict.fromkeys(("computeJointJacobian", "getJointJacobian"), "jacobian(q, link), whose angular rows come first"),
-    "computeFrameJacobian": "jacobian(q, link), whose angular rows come first",
-    "getFrameJacobian": "jacobian(q, link), whose angular rows come first",
-    "mj_jac": 'jacobian(q, link, frame="mixed"), whose angular rows come first',
-    "mj_jacBody": 'jacobian(q, link, frame="mixed"), whose angular rows come first',
-    "calculateJacobian": 'jacobian(q, link, frame="mixed"), whose angular rows come first',
-    "CalcJacobianSpatialVelocity": 'jacobian(q, link, frame="mixed")',
-    "maniplty": "manipulability(q, link)",
-    # inverse kinematics
-    **dict.fromkeys(
-        ("ik", "ikine", "ikine_LM", "ik_LM", "ik_NR", "ik_GN", "calculateInverseKinematics"),
-        "rc.inverse_kinematics(robot, link, poses)",
-    ),
-    "ikine_a": "rc.analytic_inverse_kinematics(robot, link, poses)",
-    "inverse_kinematics": "rc.inverse_kinematics(robot, link, poses)",
-    "rollout": "rc.rollout(robot, q0, v0, torque, step, steps)",
-    # derivatives and regressors
-    "computeRNEADerivatives": "inverse_dynamics_derivatives(q, v, a)",
-    "computeABADerivatives": "forward_dynamics_derivatives(q, v, tau)",
-    "computeJointTorqueRegressor": "regressor(q, v, a)",
-    "mjd_transitionFD": "state_space(q, v, tau, dt=...)",
-    # centroidal and energies
-    "ccrba": "momentum_matrix(q)",
-    "computeCentroidalMap": "momentum_matrix(q)",
-    "computeCentroidalMomentum": "momentum(q, v)",
-    "com": "center_of_mass(q)",
-    "centerOfMass": "center_of_mass(q)",
-    "subtree_com": "center_of_mass(q)",
-    "jacobianCenterOfMass": "center_of_mass_jacobian(q)",
-    "jacobianSubtreeCenterOfMass": "center_of_mass_jacobian(q)",
-    "computeKineticEnergy": "kinetic_energy(q, v)",
-    "computePotentialEnergy": "potential_energy(q)",
-    # states, limits, names
-    "neutralConfiguration": "neutral()",
-    "randomConfiguration": "random_state(seed)",
-    "random_q": "random_state(seed)",
-    "qlim": "position_limits",
-    "lowerPositionLimit": "position_limits[0]",
-    "upperPositionLimit": "position_limits[1]",
-    "velocityLimit": "velocity_limits",
-    "effortLimit": "effort_limits",
-    "jnt_range": "position_limits",
-    "names": "joint_names",
-    "frames": "link_names",
-    **dict.fromkeys(("getFrameId", "getJointId", "getBodyId"), "pose(q, link), links and joints go by name"),
-    "n": "nv",
-    "dof": "nv",
-    "num_positions": "nq",
-    "num_velocities": "nv",
-    "plot": 'to_html("robot.html") or view()',
-    "teach": "view()",
-    "show": "view()",
-}
+
+def _by_their_names(ours: Mapping[str, str]) -> Mapping[str, str]:
+    """Our calls with the names that they have elsewhere, by these names."""
+    return {theirs: call for call, names in ours.items() for theirs in names.split()}
+
+
+OF_ROBOTS: Mapping[str, str] = _by_their_names(
+    {
+        # recursive Newton-Euler, and what calls it
+        "inverse_dynamics(q, v, a)": (
+            "rnea RNEA rne mj_inverse CalcInverseDynamics calculateInverseDynamics calc_inverse_dynamics idyn itorque "
+            "paycap"
+        ),
+        # articulated bodies
+        "forward_dynamics(q, v, tau)": "aba mj_forward accel",
+        "simulate(q0, v0, duration=...)": "fdyn",
+        "simulate(q0, v0, duration=...), or rc.rollout(robot, ...) for many at once": "mj_step stepSimulation step",
+        # composite bodies
+        "mass_matrix(q)": "crba inertia M CalcMassMatrix calculateMassMatrix mj_fullM",
+        "operational_inertia(q, link)": "inertia_x",
+        "mass_matrix_inverse(q)": "minverse computeMinverse",
+        # bias forces and their parts
+        "bias_forces(q, v)": "nle nonLinearEffects qfrc_bias CalcBiasTerm",
+        "coriolis_matrix(q, v)": "coriolis computeCoriolisMatrix",
+        "gravity_forces(q)": "gravload computeGeneralizedGravity CalcGravityGeneralizedForces",
+        "gravity_forces(q), or inverse_dynamics(q, v, a, wrenches=...) with forces on links": "computeStaticTorque",
+        "joint_losses(v)": "friction",
+        "with_gravity((0, 0, -9.81)), another robot": "gravityField",
+        "with_joint(name, rotor=rc.Rotor(inertia=..., ratio=...)), another robot": "rotorInertia rotorGearRatio",
+        "with_joint(name, armature=...), another robot": "armature",
+        # models and what belongs to them
+        "inverse_dynamics(q, v, a), which needs no data and returns a new array": "data createData",
+        "mass_matrix(q), bias_forces(q, v) and so on, nothing is kept between calls": "computeAllTerms",
+        "reduced(joints), those that are locked": "buildReducedModel",
+        "attach(other, at=link)": "appendModel",
+        # kinematics
+        "pose(q, link)": "fkine fk oMf oMi xpos",
+        "poses(q)": "fkine_all framesForwardKinematics updateFramePlacements",
+        "pose(q, link), or poses(q) for all links": "forward_kinematics forwardKinematics",
+        "pose(q, link) and velocities(q, v)": "getLinkState",
+        'jacobian(q, link, frame="mixed"), whose angular rows come first': "jacob0 mj_jac mj_jacBody calculateJacobian",
+        "jacobian(q, link), whose angular rows come first": (
+            "jacobe computeJointJacobian getJointJacobian computeFrameJacobian getFrameJacobian"
+        ),
+        'jacobian_derivative(q, v, link, frame="mixed")': "jacob0_dot",
+        "jacobian_second_derivative(...)": "hessian0",
+        "jacobians(q)": "computeJointJacobians",
+        'jacobian(q, link, frame="mixed")': "CalcJacobianSpatialVelocity",
+        "manipulability(q, link)": "maniplty",
+        # inverse kinematics
+        "rc.inverse_kinematics(robot, link, poses)": (
+            "ik ikine ikine_LM ik_LM ik_NR ik_GN calculateInverseKinematics inverse_kinematics"
+        ),
+        "rc.analytic_inverse_kinematics(robot, link, poses)": "ikine_a",
+        "rc.rollout(robot, q0, v0, torque, step, steps)": "rollout",
+        # derivatives and regressors
+        "inverse_dynamics_derivatives(q, v, a)": "computeRNEADerivatives",
+        "forward_dynamics_derivatives(q, v, tau)": "computeABADerivatives",
+        "regressor(q, v, a)": "computeJointTorqueRegressor",
+        "state_space(q, v, tau, dt=...)": "mjd_transitionFD",
+        # centroidal and energies
+        "momentum_matrix(q)": "ccrba computeCentroidalMap",
+        "momentum(q, v)": "computeCentroidalMomentum",
+        "center_of_mass(q)": "com centerOfMass subtree_com",
+        "center_of_mass_jacobian(q)": "jacobianCenterOfMass jacobianSubtreeCenterOfMass",
+        "kinetic_energy(q, v)": "computeKineticEnergy",
+        "potential_energy(q)": "computePotentialEnergy",
+        # states, limits, names
+        "neutral()": "neutralConfiguration",
+        "random_state(seed)": "randomConfiguration random_q",
+        "position_limits": "qlim jnt_range",
+        "position_limits[0]": "lowerPositionLimit",
+        "position_limits[1]": "upperPositionLimit",
+        "velocity_limits": "velocityLimit",
+        "effort_limits": "effortLimit",
+        "joint_names": "names",
+        "link_names": "frames",
+        "pose(q, link), links and joints go by name": "getFrameId getJointId getBodyId",
+        "nv": "n dof num_velocities",
+        "nq": "num_positions",
+        'to_html("robot.html") or view()': "plot",
+        "view()": "teach show",
+    }
+)
 """Methods and attributes of models elsewhere -> what to write after ``robot.``."""
 
-OF_THE_MODULE: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("buildModelFromUrdf", "buildModelFromMJCF", "buildModelFromXML", "buildModelFromSdf", "RobotWrapper", "Model"),
-        'rc.load("robot.urdf")',
-    ),
-    **dict.fromkeys(
-        ("MjModel", "from_xml_path", "from_xml_string", "loadURDF", "loadMJCF", "loadSDF", "URDF", "MultibodyPlant"),
-        'rc.load("robot.urdf")',
-    ),
-    **dict.fromkeys(
-        ("DHRobot", "RevoluteDH", "PrismaticDH", "RevoluteMDH", "PrismaticMDH", "SerialLink"),
-        "rc.from_dh(table, convention=...)",
-    ),
-    "ERobot": 'rc.load("robot.urdf")',
-    "JointModelFreeFlyer": 'rc.load("robot.urdf", floating=True)',
-    "SE3": "robot.pose(q, link), poses are arrays (4, 4)",
-    "integrate": "robot.integrate(q, dv)",
-    "difference": "robot.difference(q0, q1)",
-    "interpolate": "robot.interpolate(q0, q1, s)",
-    "neutral": "robot.neutral()",
-    "models": "rc.robots, the bundled robots",
-    "Panda": "rc.robots.panda_like()",
-    "jtraj": "rc.Trajectory",
-    "mj_step": "robot.simulate(q0, v0, duration=...), or rc.rollout(robot, ...) for many at once",
-    "ikine": "rc.inverse_kinematics(robot, link, poses)",
-}
+OF_THE_MODULE: Mapping[str, str] = _by_their_names(
+    {
+        'rc.load("robot.urdf")': (
+            "buildModelFromUrdf buildModelFromMJCF buildModelFromXML buildModelFromSdf RobotWrapper Model MjModel "
+            "from_xml_path from_xml_string loadURDF loadMJCF loadSDF URDF MultibodyPlant ERobot"
+        ),
+        "rc.from_dh(table, convention=...)": "DHRobot RevoluteDH PrismaticDH RevoluteMDH PrismaticMDH SerialLink",
+        'rc.load("robot.urdf", floating=True)': "JointModelFreeFlyer",
+        "robot.pose(q, link), poses are arrays (4, 4)": "SE3",
+        "robot.integrate(q, dv)": "integrate",
+        "robot.difference(q0, q1)": "difference",
+        "robot.interpolate(q0, q1, s)": "interpolate",
+        "robot.neutral()": "neutral",
+        "rc.robots, the bundled robots": "models",
+        "rc.robots.panda_like()": "Panda",
+        "rc.Trajectory": "jtraj",
+        "robot.simulate(q0, v0, duration=...), or rc.rollout(robot, ...) for many at once": "mj_step",
+        "rc.inverse_kinematics(robot, link, poses)": "ikine",
+    }
+)
 """The same for the module, as what to write instead."""
 
 
@@ -170,10 +126,10 @@ def hint(name: str, own: Iterable[str], *, robot: bool) -> str:
     >>> hint("mas_matrix", ["mass_matrix"], robot=True)
     "Did you mean 'mass_matrix'?"
     """
-    said = (OF_ROBOTS if robot else OF_THE_MODULE).get(name)
-    if said is None and not robot and name in OF_ROBOTS:
-        robot, said = True, OF_ROBOTS[name]
-    if said is not None:
-        return f"Did you mean {said if said.startswith('rc.') or not robot else f'robot.{said}'}?"
+    call = None if robot else OF_THE_MODULE.get(name)
+    if call is None and name in OF_ROBOTS:
+        call = OF_ROBOTS[name] if OF_ROBOTS[name].startswith("rc.") else f"robot.{OF_ROBOTS[name]}"
+    if call is not None:
+        return f"Did you mean {call}?"
     near = did_you_mean(name, own)
     return near if near.startswith("Did you mean") else "dir() lists what there is."

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import recursa as rc
 from recursa.cli.commands import recursa
 from recursa.formats.expression_values import NAMES
-from recursa.formats.expressions import PlainNames, evaluate
+from recursa.formats.expressions import evaluate, plain_names
 from watching import watched_opens
 from xacro_texts import MAIN, robot
 
@@ -235,7 +235,7 @@ def test_files_that_include_each_other_end(tmp_path: Path) -> None:
 
 
 def test_values_of_expressions_are_plain() -> None:
-    names = PlainNames({"d": {"a": {"b": [1, 2]}}})
+    names = plain_names({"d": {"a": {"b": [1, 2]}}})
     assert evaluate("d.a.b[1]", names) == 2
     assert evaluate("d['a']['b'][-1] + (1,)[0]", names) == 3
     with pytest.raises(rc.ModelError, match="there is no 'c' behind the dot"):
@@ -271,7 +271,7 @@ def test_values_of_expressions_are_plain() -> None:
     ],
 )
 def test_expressions_outside_the_whitelist_are_refused(text: str, words: str) -> None:
-    names = PlainNames(NAMES)
+    names = plain_names(NAMES)
     if words:
         with pytest.raises(rc.ModelError, match=re.escape(words)):
             evaluate(text, names)
@@ -280,8 +280,8 @@ def test_expressions_outside_the_whitelist_are_refused(text: str, words: str) ->
 
 
 def test_long_chains_are_evaluated_and_warnings_do_not_leak(recwarn: pytest.WarningsRecorder) -> None:
-    assert evaluate("+".join(["1"] * 1000), PlainNames({})) == 1000
-    assert evaluate("a" + "[0]" * 600, PlainNames({"a": "x"})) == "x"
-    assert evaluate("1if 1else 2", PlainNames({})) == 1
-    assert evaluate("'\\d' +\n 'e'", PlainNames({})) == "\\de"
+    assert evaluate("+".join(["1"] * 1000), plain_names({})) == 1000
+    assert evaluate("a" + "[0]" * 600, plain_names({"a": "x"})) == "x"
+    assert evaluate("1if 1else 2", plain_names({})) == 1
+    assert evaluate("'\\d' +\n 'e'", plain_names({})) == "\\de"
     assert not recwarn.list

@@ -6,17 +6,33 @@ point masses are valid: a semidefinite inertia, and equality in the triangle ine
 
 from __future__ import annotations
 
-from recursa.doctor import joint_checks, link_checks, source
+from collections.abc import Iterator
+
+from recursa.doctor import joint_checks, link_checks
 from recursa.doctor.patient import Patient
 from recursa.doctor.report import Finding as Finding
 from recursa.doctor.report import Report as Report
+from recursa.model.description import Note
 from recursa.model.model import Model
 
-ALWAYS = (source.notes, link_checks.floating_world)
+
+def notes(patient: Patient) -> Iterator[Finding]:
+    """Where the source breaks its format's rules, or says what the model does not have: one finding of each kind."""
+    kinds: dict[str, list[Note]] = {}
+    for note in patient.model.description.notes:
+        kinds.setdefault(note.code, []).append(note)
+    for code, (first, *others) in kinds.items():
+        more = f" The same in {len(others)} more place{'s' if len(others) > 1 else ''}." if others else ""
+        yield Finding(
+            first.severity, code, "robot", patient.model.name, None, first.reason + more, first.fix, first.line
+        )
+
+
+ALWAYS = (notes, link_checks.floating_world)
 """Checks of other things than the numbers of links and joints."""
 
 CHECKS = (
-    source.notes,
+    notes,
     joint_checks.non_finite,
     link_checks.no_masses,
     link_checks.negative_mass,

@@ -6,6 +6,7 @@ and lists that are repeated, ranges) is measured before it is made.
 
 from __future__ import annotations
 
+import ast
 import math
 import operator
 from collections.abc import Callable
@@ -143,25 +144,26 @@ def cost(value: Any) -> int:
     return weight(value) >> 4 if isinstance(value, str | list | dict) else 0
 
 
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": _plus,
-    "-": _numeric(operator.sub),
-    "*": _times,
-    "/": _numeric(operator.truediv),
-    "//": _numeric(operator.floordiv),
-    "%": _numeric(operator.mod),
-    "**": _power,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "in": lambda a, b: a in b,
-    "not in": lambda a, b: a not in b,
-    "is": operator.is_,
-    "is not": operator.is_not,
+BINARY: dict[type[ast.AST], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Add: ("+", _plus),
+    ast.Sub: ("-", _numeric(operator.sub)),
+    ast.Mult: ("*", _times),
+    ast.Div: ("/", _numeric(operator.truediv)),
+    ast.FloorDiv: ("//", _numeric(operator.floordiv)),
+    ast.Mod: ("%", _numeric(operator.mod)),
+    ast.Pow: ("**", _power),
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+    ast.Eq: ("==", operator.eq),
+    ast.NotEq: ("!=", operator.ne),
+    ast.In: ("in", lambda a, b: a in b),
+    ast.NotIn: ("not in", lambda a, b: a not in b),
+    ast.Is: ("is", operator.is_),
+    ast.IsNot: ("is not", operator.is_not),
 }
+"""Operators by the kind of their node: the symbol, and what it does."""
 
 
 def apply(name: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:

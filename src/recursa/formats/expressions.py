@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.formats.expression_values import (
@@ -30,58 +30,36 @@ MAX_LENGTH = 2048
 MAX_DEPTH = 40
 
 _BLANKS = re.compile(r"[\t\n\v\f\r]")
-_SYMBOLS: dict[type[ast.AST], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.In: "in",
-    ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not",
-}  # fmt: skip
 _TOO_DEEP = f"an expression nests deeper than {MAX_DEPTH}"
 
 
-class Names(Protocol):
-    """What an expression is evaluated in."""
+class Names(NamedTuple):
+    """What an expression is evaluated in.
 
-    def lookup(self, name: str) -> Any:
-        """The value of a name; KeyError if there is none."""
-        ...
-
-    def known(self) -> list[str]:
-        """All names, for proposals."""
-        ...
-
-    def spend(self, steps: int) -> None:
-        """Count work; an error once there is too much of it."""
-        ...
-
-
-class PlainNames:
-    """Names in a dictionary, with no bound on the work.
-
-    >>> evaluate("2 * a + 1", PlainNames({"a": 3}))
-    7
+    ``lookup`` gives the value of a name, or a KeyError; ``known`` all names, for proposals; ``spend`` counts work, and
+    raises an error once there is too much of it.
     """
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.values = values
+    lookup: Callable[[str], Any]
+    known: Callable[[], Iterable[str]]
+    spend: Callable[[int], None]
 
-    def lookup(self, name: str) -> Any:
-        """The value of a name."""
-        return self.values[name]
 
-    def known(self) -> list[str]:
-        """All names."""
-        return list(self.values)
+def plain_names(values: Mapping[str, Any]) -> Names:
+    """Names in a dictionary, with no bound on the work.
 
-    def spend(self, steps: int) -> None:
-        """Nothing is counted."""
+    >>> evaluate("2 * a + 1", plain_names({"a": 3}))
+    7
+    """
+    return Names(values.__getitem__, values.keys, lambda steps: None)
 
 
 def evaluate(text: str, names: Names) -> Any:
     """The value of an expression; whatever is wrong is a :class:`~recursa.errors.ModelError` without a place.
 
-    >>> evaluate("[1, 2.5][-1] ** 2 if not flag else 'no'", PlainNames({"flag": False}))
+    >>> evaluate("[1, 2.5][-1] ** 2 if not flag else 'no'", plain_names({"flag": False}))
     6.25
-    >>> evaluate("__import__('os')", PlainNames({}))
+    >>> evaluate("__import__('os')", plain_names({}))
     Traceback (most recent call last):
     recursa.errors.ModelError: the name '__import__' is not defined. There are none.
     """
@@ -150,9 +128,9 @@ class _Evaluation:
         """``first < second < third``, each evaluated only if those before hold."""
         left, truth = self.value(node.left, depth), True
         for op, operand in zip(node.ops, node.comparators, strict=True):
-            right, symbol = self.value(operand, depth), _SYMBOLS[type(op)]
+            right = self.value(operand, depth)
             self.names.spend(1 + cost(left) + cost(right))
-            truth = apply(symbol, BINARY[symbol], left, right)
+            truth = apply(*BINARY[type(op)], left, right)
             if not truth:
                 break
             left = right
@@ -166,10 +144,9 @@ class _Evaluation:
             first = first.left  # type: ignore[assignment]
         result = self.value(first, depth)
         for operation in reversed(chain):
-            symbol = _SYMBOLS.get(type(operation.op))
-            if symbol is None:
+            if type(operation.op) not in BINARY:
                 raise ModelError(f"the operator of {ast.unparse(operation)[:60]!r} is not supported")
-            result = apply(symbol, BINARY[symbol], result, self.value(operation.right, depth))
+            result = apply(*BINARY[type(operation.op)], result, self.value(operation.right, depth))
             self.names.spend(1 + cost(result))
         return result
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from recursa.errors import ModelError
-from recursa.formats.source import Assets, read_bytes
+from recursa.formats.file_bytes import read_bytes
+from recursa.formats.source import Assets
 from recursa.formats.table import require
 from recursa.formats.xml import for_other_parsers
 from recursa.model.description import Description, Geometry

@@ -19,7 +19,6 @@ from recursa.formats.mjcf_numbers import (
     BALL,
     FREE,
     HINGE,
-    SLIDE,
     Tables,
     names_in,
     pose,
@@ -181,9 +180,7 @@ class _Translation:
             if body == 0:
                 continue
             parent, placed = names[inner], Transform(rotation_of(quaternion), Vec3(*position))
-            if count == 1 and model.jnt_type[first] >= SLIDE and not any(model.jnt_pos[first]) and not self._ref(first):
-                yield link, self._axis(first, parent, link.name, placed)
-            elif count == 0:
+            if count == 0:
                 yield link, JointRecord(self.names.welds[body], "fixed", parent, link.name, placed, line=link.line)
             elif model.jnt_type[first] == FREE:
                 yield link, self._joint(first, parent, link.name, IDENTITY_TRANSFORM, IDENTITY_TRANSFORM)
@@ -193,7 +190,7 @@ class _Translation:
     def _chain(
         self, joints: range, parent: str, link: LinkRecord, placed: Transform
     ) -> Iterator[tuple[LinkRecord, JointRecord]]:
-        """The link of a body that hangs on several joints, or on one that is not at its origin."""
+        """The link of a body, before it those between its joints."""
         for joint in joints:
             anchor = vector(self.model.jnt_pos[joint])
             start, back = composed(placed, shift(anchor)) if any(anchor) else placed, self._back(joint)
@@ -256,34 +253,6 @@ class _Translation:
                 material=Material(rgba=tuple(model.geom_rgba[geom])),
                 name=self.geom_names[geom],
             )
-
-    def _axis(self, joint: int, parent: str, child: str, placed: Transform) -> JointRecord:
-        """A hinge or slide at the origin of its body, as most joints are; as :meth:`_joint` would make it."""
-        model, name, first = self.model, self.names.joints[joint], self.model.jnt_dofadr[joint]
-        limits = self._limits(joint) if model.jnt_limited[joint] else None
-        stiffness, rest = self._spring(joint)
-        return JointRecord(
-            name,
-            self._kind(joint, limits),
-            parent,
-            child,
-            placed,
-            IDENTITY_TRANSFORM,
-            Vec3(*model.jnt_axis[joint]),
-            0.0,
-            (model.dof_armature[first] + self.armature.get(joint, 0.0),),
-            (model.dof_damping[first] + self.damping.get(joint, 0.0),),
-            (model.dof_frictionloss[first],),
-            limits,
-            self.extras.effort(joint),
-            None,
-            None,
-            stiffness,
-            rest,
-            None,
-            None,
-            self.joint_lines.get(name),
-        )
 
     def _joint(self, joint: int, parent: str, child: str, placed: Transform, after: Transform) -> JointRecord:
         model, name = self.model, self.names.joints[joint]

@@ -1,7 +1,8 @@
 """Our own robot files: a description as JSON, exact to the bit, with a version and a published schema.
 
 What is written are the records of ``model/description.py`` themselves, with gravity, the free base and the treatment of
-ties filled in; ``formats/records.py`` does the work in both directions.
+ties filled in; ``formats/records.py`` does the work in both directions. ``robot.schema.json`` beside this file is the
+JSON schema of these files.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from recursa.errors import ModelError, unknown_name
 from recursa.formats.json_text import parse_json
-from recursa.formats.records import plain, record, schema
+from recursa.formats.records import plain, record
 from recursa.formats.source import Source
 from recursa.model.constraints import Contact
 from recursa.model.description import Description, JointRecord
@@ -68,19 +69,6 @@ def read_recursa(source: Source) -> Description:
     except ModelError as error:
         raise ModelError(error.reason, source=source.path) from None
     return replace(description, source=source.path)
-
-
-def robot_schema() -> dict[str, Any]:
-    """The JSON schema of robot files; ``robot.schema.json`` beside this file is its text."""
-    top = schema(Description)
-    head = {"format": {"const": NAME}, "version": {"const": VERSION}}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"Recursa robot file, version {VERSION}",
-        **top,
-        "properties": {**head, **top["properties"]},
-        "required": [*head, *top["required"]],
-    }
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from recursa.bundled import BUNDLED, FILES
 from recursa.errors import ModelError, shortened
-from recursa.formats.file_bytes import MAX_SIZE as MAX_SIZE
-from recursa.formats.file_bytes import read_bytes as read_bytes
-from recursa.formats.ros_packages import package_name
+from recursa.formats.file_bytes import read_bytes
+from recursa.formats.ros import package_name
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world", ".xacro", ".json", ".yaml", ".yml", ".csv")
 """Endings of robot files, for proposals where a file is missing; formats are told by content."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.formats.expression_values import MAX_TEXT, NAMES, Function, Namespace, tokenize
-from recursa.formats.expressions import evaluate
+from recursa.formats.expressions import Names, evaluate, plain_names
 from recursa.formats.source import Assets
 from recursa.formats.xacro_scope import Scope, literal
-from recursa.formats.xacro_yaml import load_yaml
+from recursa.formats.yaml_text import parse_yaml
 
 MAX_STEPS = 1_000_000
 
@@ -23,7 +25,17 @@ _PIECE = re.compile(
 )
 
 _PLACED = ", in $"
-_EVAL_CONSTANTS = {"true": True, "false": False}
+_EVAL_NAMES = {**NAMES, "true": True, "false": False}
+
+_UNITS = {
+    "!radians": 1.0,
+    "!degrees": math.pi / 180.0,
+    "!meters": 1.0,
+    "!millimeters": 0.001,
+    "!foot": 0.3048,
+    "!inches": 0.0254,
+}
+"""Of numbers in YAML files, as their tags."""
 
 
 class Texts:
@@ -76,7 +88,7 @@ class Texts:
         if (expression := piece["expression"]) is not None:
             inner = self.text(expression, scope)
             try:
-                return evaluate(inner, _Names(self, scope))
+                return evaluate(inner, Names(scope.__getitem__, partial(self._proposals, scope), self.spend))
             except ModelError as error:
                 if _PLACED in error.reason or error.source is not None:
                     raise
@@ -84,6 +96,9 @@ class Texts:
         if (substitution := piece["substitution"]) is not None:
             return self._substituted(self.text(substitution, scope))
         return piece["text"]
+
+    def _proposals(self, scope: Scope) -> list[str]:
+        return [name for name in scope.names() if name not in self.functions]
 
     # ---- $(...) ------------------------------------------------------------------------------------------------------
 
@@ -108,10 +123,19 @@ class Texts:
 
     def _evaluated(self, text: str) -> Any:
         try:
-            return evaluate(text, _EvalNames(self))
+            return evaluate(text, Names(self._name_in_eval, lambda: [*self.arguments, *NAMES], self.spend))
         except ModelError as error:
             hint = "; '$(' ends at the first ')'" if "(" in text else ""
             raise ModelError(f"{error.reason}, in $(eval {text[:80]}){hint}") from None
+
+    def _name_in_eval(self, name: str) -> Any:
+        """A function or an argument of the file."""
+        if name == "arg":
+            return Function("arg", lambda one: literal(self.argument(one)))
+        if name in _EVAL_NAMES:
+            return _EVAL_NAMES[name]
+        self.asked.add(name)
+        return literal(self.arguments[name])
 
     def argument(self, name: str) -> str:
         """The value of an argument of the file."""
@@ -155,41 +179,11 @@ class Texts:
     def _load_yaml(self, name: Any) -> Any:
         content, path = self.assets.read(str(name), self.files[-1], "load_yaml")
         self.spend(len(content) >> 4)
-        return load_yaml(content, path)
+        return _yaml(content, path)
 
     @staticmethod
     def _fatal(*words: Any) -> Any:
         raise ModelError("the file says: " + " ".join(str(word) for word in words)[:400])
-
-
-class _Names:
-    """What the names of an expression mean in a scope."""
-
-    def __init__(self, texts: Texts, scope: Scope) -> None:
-        self.lookup = scope.__getitem__
-        self.known = lambda: [name for name in scope.names() if name not in texts.functions]
-        self.spend = texts.spend
-
-
-class _EvalNames:
-    """What they mean inside ``$(eval ...)``: functions, and the arguments of the file."""
-
-    def __init__(self, texts: Texts) -> None:
-        self.texts = texts
-        self.spend = texts.spend
-
-    def lookup(self, name: str) -> Any:
-        if name in _EVAL_CONSTANTS:
-            return _EVAL_CONSTANTS[name]
-        if name == "arg":
-            return Function("arg", lambda one: literal(self.texts.argument(one)))
-        if name in NAMES:
-            return NAMES[name]
-        self.texts.asked.add(name)
-        return literal(self.texts.arguments[name])
-
-    def known(self) -> list[str]:
-        return [*self.texts.arguments, *NAMES]
 
 
 def _joined(found: list[Any]) -> str:
@@ -198,3 +192,20 @@ def _joined(found: list[Any]) -> str:
     if length > MAX_TEXT:
         raise ModelError(f"a text has {length} characters; at most {MAX_TEXT} are allowed")
     return "".join(pieces).replace("file://package://", "package://")
+
+
+def _yaml(content: bytes, path: Path) -> Any:
+    """The data in a YAML file; whatever is wrong is a ModelError with file and line."""
+    try:
+        return parse_yaml(content.decode("utf-8-sig"), typed=True, tags={tag: _unit(tag) for tag in _UNITS})
+    except UnicodeDecodeError:
+        raise ModelError("the bytes are not UTF-8; save the file as UTF-8", source=str(path)) from None
+    except ModelError as error:
+        raise ModelError(error.reason, line=error.line, source=str(path)) from None
+
+
+def _unit(tag: str) -> Any:
+    def number(text: str) -> float:
+        return float(evaluate(text, plain_names(NAMES))) * _UNITS[tag]
+
+    return number
