@@ -21,7 +21,6 @@ LINK = "link12"  # at the end of a branch, behind a free joint
 CHOICES: dict[str, tuple[Any, ...]] = {
     "wrenches": (False, True),
     "links": (False, True),
-    "accelerating": (False, True),
     "losses": (False, True),
     "springs": (False, True),
     "frame": ("body", "mixed", "world"),

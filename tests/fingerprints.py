@@ -39,7 +39,7 @@ _MOVED = (MayMove.NOTHING, MayMove.INERTIAS, MayMove.INERTIAS_FOR_EULER)
 def _plans(robot: rc.Robot) -> Iterator[tuple[Model, Plan, tuple[str, ...], Callable[..., Any]]]:
     """A few plans: their models, inputs, and what is gathered."""
     own, regrouped, euler = (may_move.moved(robot.model) for may_move in _MOVED)
-    recursion = augmented.augmented_plan(accelerating=True) if augmented.suits(euler) else inverse.inverse_plan()
+    recursion = augmented.augmented_plan() if augmented.suits(euler) else inverse.inverse_plan()
     for model in (own, regrouped):
         yield model, inverse.inverse_plan(), ("q", "v", "a"), lambda m, values: joint_vector(m, values["T"])
         yield (

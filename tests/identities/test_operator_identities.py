@@ -80,7 +80,7 @@ def test_every_rule_holds_somewhere_and_none_says_nothing():
         sides = [rule.sides(robot_of(name).operators) for name in ("planar_arm", "pendulum")]
         assert any(side is not None for side in sides), rule.name
         assert all(side is None or side[0] != side[1] for side in sides), rule.name
-        assert rule.sides.__doc__ and rule.equation
+        assert rule.formula and rule.equation
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from recursa.loading import trusted
 from recursa.operators.dense import dense_values
 from recursa.operators.derivative import differentiated
 from recursa.operators.expression import Expression
-from recursa.operators.rate_rules import RATE_RULES, TABLE, mass_rate
+from recursa.operators.leaves import Operators
+from recursa.operators.rules import RATE_RULES, TABLE
 from recursa.operators.simplify import simplify
 from recursa.operators.symbols import RATES, Kind
 from recursa.robots import random_description
@@ -37,6 +38,12 @@ def middle(robot: rc.Robot) -> tuple[str, int]:
     """The last freedom of a joint halfway out."""
     joint = robot.model.joints[len(robot.model.joints) // 2]
     return joint.name, joint.kind.nv - 1
+
+
+def mass_rate(o: Operators) -> Expression:
+    """The derivative of the mass matrix, by Table 4."""
+    half = o.H @ o.phi @ o.E_phi @ o.S @ o.phi @ o.M @ o.phi.T @ o.H.T
+    return half + half.T
 
 
 def unit(robot: rc.Robot, freedom: tuple[str, int]) -> np.ndarray:
@@ -64,7 +71,7 @@ def test_every_rule_holds_somewhere_and_every_rate_has_one():
     plain, single = rc.robots.planar(2).operators, rc.robots.planar(2).operators.along("joint2")
     for rule in (*TABLE, *RATE_RULES):
         assert any(rule.sides(o) is not None for o in (plain, single)), rule.name
-        assert rule.sides.__doc__ and rule.equation
+        assert rule.formula and rule.equation
     said = {rule.sides(plain)[0].kind for rule in TABLE} | {Kind.P_DOT, Kind.R_DOT, Kind.UPSILON_DOT}
     assert said == set(RATES.values())
 

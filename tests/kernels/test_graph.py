@@ -99,7 +99,7 @@ def test_counts_for_a_general_six_joint_arm(seed):
     mass = counted(robot, mass_matrix.MASS_MATRIX_PLAN, "q", matrix)
     assert (mass.mul, mass.add) <= (350, 296)
     assert mass.add <= 296
-    torques = counted(robot, augmented.augmented_plan(accelerating=True), "qva", vector("T"))
+    torques = counted(robot, augmented.augmented_plan(), "qva", vector("T"))
     assert torques.mul <= 439
     assert torques.add <= 379
     forward = counted(robot, articulated.forward_plan(), ("q", "v", "tau"), vector("qdd"))
@@ -111,7 +111,7 @@ def test_operations_grow_linearly():
     """Ten bodies more cost the same, wherever the chain stands: exactly, counted as the steps do them."""
     models = [canonical(rc.robots.chain(n, seed=1).model) for n in (10, 20, 30, 40)]
     for plan, inputs in (
-        (augmented.augmented_plan(accelerating=True), "qva"),
+        (augmented.augmented_plan(), "qva"),
         (articulated.forward_plan(), ("q", "v", "tau")),
     ):
         totals = []

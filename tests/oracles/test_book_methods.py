@@ -267,7 +267,7 @@ def test_augmented_links_follow_sliding_joints(name):
     robot = TREES[name]()
     links, moved = robot.augmented_links(), canonical(robot.model)
     q, v, a = (x[0].tolist() for x in states(robot, 1))
-    values = run(augmented_plan(accelerating=True), moved, {"q": q, "v": v, "a": a})
+    values = run(augmented_plan(), moved, {"q": q, "v": v, "a": a})
     first, euler = links.first.copy(), links.euler.copy()
     for j, joint in enumerate(moved.joints):
         if joint.parent >= 0:
@@ -292,7 +292,7 @@ def test_kernel_of_augmented_links_holds_on_line_operations_only():
     given = Step(
         lambda body: (body.mass, body.first, euler_from_inertia(body.moment)), ("inertia",), ("mass", "u", "K")
     )
-    full = augmented_plan(accelerating=True)
+    full = augmented_plan()
     relative, augment, *on_line = full.sweeps
     online = Plan("on-line", full.buffers, (relative, replace(augment, steps=(given,)), *on_line))
     graph = Graph()

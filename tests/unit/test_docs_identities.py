@@ -16,7 +16,7 @@ WHERE = [
     if line.startswith("| ")
     for name in re.findall(r"`([\w.]+)`", line.rsplit(" | ", 1)[-1])
 ]
-RULE_NAMES = {rule.sides.__name__ for rule in (*RULES, *LINK_RULES, *RATE_RULES, *TABLE)}
+RULE_NAMES = {rule.name.replace(" ", "_") for rule in (*RULES, *LINK_RULES, *RATE_RULES, *TABLE)}
 
 
 def test_every_rule_is_on_the_page():

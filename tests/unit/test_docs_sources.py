@@ -26,7 +26,7 @@ WORKS = [page for page in PAGES if page.name != "index.md"]
 HEAD = ["in the work", "what", "name", "file", "test"]
 LETTERS = ["in the paper", "here", "typed"]
 METHODS = {name for kind in (InverseMethod, ForwardMethod, MassMethod, LinearizeMethod) for name in get_args(kind)}
-IDENTITIES = {rule.sides.__name__ for rule in (*RULES, *LINK_RULES, *RATE_RULES, *TABLE)}
+IDENTITIES = {rule.name.replace(" ", "_") for rule in (*RULES, *LINK_RULES, *RATE_RULES, *TABLE)}
 TESTS = {
     item.name
     for path in (ROOT / "tests").rglob("test_*.py")

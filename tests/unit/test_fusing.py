@@ -95,7 +95,7 @@ def test_forward_dynamics_and_inverse_mass_matrix_share_P_D_G():
 def test_a_plan_can_lose_sweeps_of_its_own():
     """Poses in the parent need no direction; masses and rates do not wait for each other."""
     assert outline(fuse(mass_matrix.MASS_MATRIX_PLAN)) == [("tip to base", ["relative", "composite", "mass_rows"])]
-    assert outline(fuse(augmented.augmented_plan(accelerating=True))) == [
+    assert outline(fuse(augmented.augmented_plan())) == [
         ("base to tip", ["relative", "rates"]),
         ("tip to base", ["augmented_link", "torques", "with_rotors"]),
     ]

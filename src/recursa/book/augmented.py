@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+from recursa.book.on_axes import BRING, completed
 from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
-from recursa.dynamics.inverse import at_joint, pushing
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
-from recursa.dynamics.springs import SPRING
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
@@ -75,11 +74,6 @@ def rates(joint: Joint, step: ScrewChain, parent: TensorRates, v: Sequence[Scala
     return TensorRates(w, wd, angular_acceleration_tensor(w, wd), sdd, zeta)  # (5.3.45c)
 
 
-def drifting_rates(joint: Joint, step: ScrewChain, parent: TensorRates, v: Sequence[Scalar]) -> TensorRates:
-    """Step 2 without joint accelerations."""
-    return rates(joint, step, parent, v, (0.0,))
-
-
 def torques(
     joint: Joint,
     step: ScrewChain,
@@ -104,12 +98,13 @@ def reaction(pull: Vec3, moment: Vec3, external: Force) -> tuple[Vec3, Vec3]:
     return pull - external.force, moment - external.moment
 
 
+TENSOR_RATES = Buffer("rates", TensorRates(ZERO, ZERO, Mat3.zero(), ZERO, ZERO), resting_base)
 AUGMENTED_BUFFERS = (
     Buffer("X", IDENTITY_TRANSFORM),
     Buffer("mass", 0.0),
     Buffer("u", ZERO),
     Buffer("K", SYM_ZERO),
-    Buffer("rates", TensorRates(ZERO, ZERO, Mat3.zero(), ZERO, ZERO), resting_base),
+    TENSOR_RATES,
     Buffer("U", ZERO),
     Buffer("eta", ZERO),
     Buffer("T", ()),
@@ -121,7 +116,6 @@ AUGMENT = Step(
     "mass, u, K of the augmented link   (5.3.44)",
 )
 _RATES = Step(rates, ("joint", "X", "rates@parent", "v", "a"), ("rates",), "omega, omegad, Omega, sdd   (5.3.45)")
-_DRIFT = Step(drifting_rates, ("joint", "X", "rates@parent", "v"), ("rates",), "the same with qdd = 0   (5.3.45)")
 _TORQUES = Step(
     torques,
     ("joint", "X", "rates", "mass", "u", "K", "U", "eta"),
@@ -136,13 +130,14 @@ def suits(model: Model) -> bool:
     return all(isinstance(joint, CanonicalJoint) and not joint.kind.has_pitch for joint in model.joints)
 
 
+ALGORITHM_5_7 = Plan(
+    "augmented",
+    (*AUGMENTED_BUFFERS, Buffer("E", Force.zero())),
+    (BRING, base_to_tip(RELATIVE), tip_to_base(AUGMENT), base_to_tip(_RATES), tip_to_base(_EXTERNAL, _TORQUES)),
+)
+
+
 @cache
-def augmented_plan(
-    *, accelerating: bool, wrenches: bool = False, losses: Losses = False, springs: bool = False
-) -> Plan:
-    """Torques for given accelerations, or (not accelerating) the bias, which is without losses."""
-    bring, less = pushing(_EXTERNAL, wrenches=wrenches)
-    joint = at_joint(losses=losses, springs=springs) if accelerating else (SPRING,) if springs else ()
-    move = base_to_tip(_RATES if accelerating else _DRIFT)
-    sweeps = (*bring, base_to_tip(RELATIVE), tip_to_base(AUGMENT), move, tip_to_base(*less, _TORQUES, *joint))
-    return Plan("augmented", (*AUGMENTED_BUFFERS, Buffer("E", Force.zero())), sweeps)
+def augmented_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
+    """Torques for given accelerations."""
+    return completed(ALGORITHM_5_7, wrenches=wrenches, losses=losses, springs=springs)

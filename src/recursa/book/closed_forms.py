@@ -8,22 +8,18 @@ of bodies, so that these methods make straight-line code only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
 from recursa.book.lagrange import (
+    HOMOGENEOUS,
     STILL,
+    TRANSFORMS,
     Homogeneous,
-    homogeneous,
     pseudo_inertia,
     pseudo_reaction,
     rate_matrix,
-    transforms,
 )
-from recursa.book.on_axes import BUFFERS, IN_BASE, in_base_axes
-from recursa.dynamics.inverse import at_joint, pushing
-from recursa.dynamics.kinematics import RELATIVE
-from recursa.dynamics.losses import Losses
+from recursa.book.on_axes import IN_BASE, in_base_axes, two_sweeps
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat4 import Mat4, Vec4
@@ -31,7 +27,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Z_AXIS, Vec3
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Step
 
 Shares = tuple[tuple[int, Scalar], ...]  # (joint, part of its torque)
 
@@ -105,14 +101,17 @@ def work_of_wrench(shares: Shares, partials: tuple[Partial, ...], W: Mat4, exter
     return (*shares, *((i, (slope @ Q).inner(W)) for i, _, _, slope in partials))
 
 
-@cache
-def uicker_kahn_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
-    """(5.2.7): all first and second derivatives of all W_j."""
-    external = Step(work_of_wrench, ("shares", "dW", "W4", "E"), ("shares",), "tr[dW_j/dq_i Q W_j^T] of the wrench")
-    bring, less = pushing(external, wrenches=wrenches)
-    outward = (
-        RELATIVE,
-        Step(homogeneous, ("X",), ("A",), "A_j   (2.3.1)"),
+UICKER_KAHN = two_sweeps(
+    "uicker-kahn",
+    (
+        Buffer("A", Mat4.identity()),
+        Buffer("W4", Mat4.identity()),
+        Buffer("dW", ()),
+        Buffer("d2W", ()),
+        Buffer("shares", ()),
+    ),
+    (
+        HOMOGENEOUS,
         Step(
             derivatives,
             ("number", "joint", "A", "W4@parent", "dW@parent", "d2W@parent", "v", "a"),
@@ -125,14 +124,11 @@ def uicker_kahn_plan(*, wrenches: bool = False, losses: Losses = False, springs:
             ("shares",),
             "tr[dW_j/dq_i J^ (dW_j/dq_k)^T] qdd_k + tr[dW_j/dq_i J^ (d2W_j/dq_k dq_l)^T] qd_k qd_l - m g dW_j/dq_i r^",
         ),
-        *less,
-    )
-    eye = Mat4.identity()
-    buffers = (
-        *BUFFERS, Buffer("A", eye), Buffer("W4", eye), Buffer("dW", ()), Buffer("d2W", ()), Buffer("shares", ())
-    )  # fmt: skip
-    inward = tip_to_base(COLLECT, *at_joint(losses=losses, springs=springs))
-    return Plan("uicker-kahn", buffers, (*bring, base_to_tip(*outward), inward))
+        Step(work_of_wrench, ("shares", "dW", "W4", "E"), ("shares",), "tr[dW_j/dq_i Q W_j^T] of the wrench"),
+    ),
+    COLLECT,
+)
+"""(5.2.7): all first and second derivatives of all W_j."""
 
 
 # ---- (5.2.9): Waters 1979 ("waters") ---------------------------------------------------------------------------------
@@ -162,15 +158,12 @@ def work_of_wrench_once(
     return (*shares, *((i, slope.inner(acting)) for i, slope in partials))
 
 
-@cache
-def waters_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
-    """(5.2.9) with the recurrences (5.2.10): O(n^2), where (5.2.7) is O(n^4) and Algorithm 5.1 O(n)."""
-    external = Step(work_of_wrench_once, ("shares", "dW", "W4", "E"), ("shares",), "tr[dW_j/dq_i Q W_j^T]")
-    bring, less = pushing(external, wrenches=wrenches)
-    outward = (
-        RELATIVE,
-        Step(homogeneous, ("X",), ("A",), "A_j   (2.3.1)"),
-        Step(transforms, ("joint", "A", "W4@parent", "v", "a"), ("W4",), "W, Wd, Wdd   (5.2.10)"),
+WATERS = two_sweeps(
+    "waters",
+    (Buffer("A", Mat4.identity()), Buffer("W4", STILL), Buffer("dW", ()), Buffer("shares", ())),
+    (
+        HOMOGENEOUS,
+        TRANSFORMS,
         Step(slopes, ("number", "A", "W4", "dW@parent"), ("dW",), "dW_j/dq_i = dW_(j-1)/dq_i A_j"),
         Step(
             backward_sums,
@@ -178,11 +171,11 @@ def waters_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool
             ("shares",),
             "tr[dW_j/dq_i J^ Wdd_j^T] - m g dW_j/dq_i r^   (5.2.9)",
         ),
-        *less,
-    )
-    buffers = (*BUFFERS, Buffer("A", Mat4.identity()), Buffer("W4", STILL), Buffer("dW", ()), Buffer("shares", ()))
-    inward = tip_to_base(COLLECT, *at_joint(losses=losses, springs=springs))
-    return Plan("waters", buffers, (*bring, base_to_tip(*outward), inward))
+        Step(work_of_wrench_once, ("shares", "dW", "W4", "E"), ("shares",), "tr[dW_j/dq_i Q W_j^T]"),
+    ),
+    COLLECT,
+)
+"""(5.2.9) with the recurrences (5.2.10): O(n^2), where (5.2.7) is O(n^4) and Algorithm 5.1 O(n)."""
 
 
 # ---- (5.2.17)-(5.2.20): Renaud; Vukobratovic, Li & Kircanski ("closed-form"), revolute joints ------------------------
@@ -252,36 +245,32 @@ def moments_of_wrench(path: tuple[Axis, ...], pose: Transform, external: Force, 
     return (*below, *((j.joint, -j.z.dot(total)) for j, total in about))
 
 
-@cache
-def closed_form_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
-    """(5.2.17) with the coefficients (5.2.19), corrected."""
-    external = Step(moments_of_wrench, ("path", "W", "E", "shares"), ("shares",), "tau_i -= z_i.(n + s_ij x f)")
-    bring, less = pushing(external, wrenches=wrenches)
-    outward = (
-        RELATIVE,
+CLOSED_FORM = two_sweeps(
+    "closed-form",
+    (
+        Buffer("path", ()),
+        Buffer("s", Vec3.zero()),
+        Buffer("generalized", RigidInertia.zero()),
+        Buffer("shares", ()),
+    ),
+    (
         IN_BASE,
         Step(axes, ("number", "W", "path@parent", "v", "a"), ("path",), "z_i, o_i in base axes"),
         Step(moved_in, ("W", "W@parent"), ("s",), "s_(i-1,i) in base axes"),
-    )
-    inward = (
-        Step(
-            generalized,
-            ("generalized", "inertia", "W", "s"),
-            ("generalized", "generalized@parent"),
-            "mbar_i, U_i, E_i   (5.2.20)",
-        ),
-        Step(
-            christoffel,
-            ("path", "generalized", "gravity", "shares"),
-            ("shares",),
-            "tau_i = sum d_ij qdd_j + sum c_jk(i) qd_j qd_k + G_i   (5.2.17), (5.2.19)",
-        ),
-        *less,
-        COLLECT,
-    )
-    buffers = (
-        *BUFFERS, Buffer("path", ()), Buffer("s", Vec3.zero()), Buffer("generalized", RigidInertia.zero()),
-        Buffer("shares", ()),
-    )  # fmt: skip
-    last = tip_to_base(*inward, *at_joint(losses=losses, springs=springs))
-    return Plan("closed-form", buffers, (*bring, base_to_tip(*outward), last))
+    ),
+    Step(
+        generalized,
+        ("generalized", "inertia", "W", "s"),
+        ("generalized", "generalized@parent"),
+        "mbar_i, U_i, E_i   (5.2.20)",
+    ),
+    Step(
+        christoffel,
+        ("path", "generalized", "gravity", "shares"),
+        ("shares",),
+        "tau_i = sum d_ij qdd_j + sum c_jk(i) qd_j qd_k + G_i   (5.2.17), (5.2.19)",
+    ),
+    Step(moments_of_wrench, ("path", "W", "E", "shares"), ("shares",), "tau_i -= z_i.(n + s_ij x f)"),
+    COLLECT,
+)
+"""(5.2.17) with the coefficients (5.2.19), corrected; for joints that turn."""

@@ -8,19 +8,15 @@ do: of the forces, and of the moments about the base's origin.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 from recursa.book.newton_euler import LinkRates, resting
-from recursa.book.on_axes import BUFFERS, CENTRED, IN_BASE, Centred, in_base_axes, slides
-from recursa.dynamics.inverse import at_joint, pushing
-from recursa.dynamics.kinematics import RELATIVE
-from recursa.dynamics.losses import Losses
+from recursa.book.on_axes import CENTRED, IN_BASE, Centred, in_base_axes, slides, two_sweeps
 from recursa.model.model import Joint
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Z_AXIS, ZERO, Vec3
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Step
 
 
 def rates_in_base(
@@ -59,26 +55,20 @@ def partial_velocities(
     return (z.dot(moment - pose.translation.cross(force)),), force, moment  # (5.2.36)
 
 
-@cache
-def kane_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
-    """Kane's equations."""
-    active = Step(active_forces, ("F", "N", "W", "E"), ("F", "N"), "F_j -= external force, N_j -= its moment about o_0")
-    bring, less = pushing(active, wrenches=wrenches)
-    outward = (
-        RELATIVE,
+KANE = two_sweeps(
+    "kane",
+    (Buffer("rates", LinkRates(ZERO, ZERO, ZERO), resting), Buffer("F", ZERO), Buffer("N", ZERO)),
+    (
         IN_BASE,
         CENTRED,
         Step(rates_in_base, ("joint", "W", "W@parent", "rates@parent", "v", "a"), ("rates",), "omega, omegad, sdd"),
         Step(inertia_forces, ("link", "W", "rates"), ("F", "N"), "F_j = m rdd_j, M_cj + r_0j x F_j"),
-        *less,
-    )
-    inward = Step(
+        Step(active_forces, ("F", "N", "W", "E"), ("F", "N"), "F_j -= external force, N_j -= its moment about o_0"),
+    ),
+    Step(
         partial_velocities,
         ("joint", "W", "F", "N"),
         ("T", "F@parent", "N@parent"),
         "tau_i = z_i.sum(M_cj + r_ij x F_j) or z_i.sum F_j   (5.2.36), (5.2.37)",
-    )
-    buffers = (*BUFFERS, Buffer("rates", LinkRates(ZERO, ZERO, ZERO), resting), Buffer("F", ZERO), Buffer("N", ZERO))
-    return Plan(
-        "kane", buffers, (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses, springs=springs)))
-    )
+    ),
+)

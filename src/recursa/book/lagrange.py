@@ -7,14 +7,10 @@ with Q. The accelerations Wdd are in base axes, D_i half in link and half in bas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import BUFFERS, slides
+from recursa.book.on_axes import slides, two_sweeps
 from recursa.book.rigid_body import PseudoInertia, euler_from_inertia
-from recursa.dynamics.inverse import at_joint, pushing
-from recursa.dynamics.kinematics import RELATIVE
-from recursa.dynamics.losses import Losses
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3
@@ -23,7 +19,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.vec3 import Z_AXIS, ZERO, Vec3
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Step
 
 # ---- Algorithm 5.1: 4x4 matrices ("hollerbach-4x4") ------------------------------------------------------------------
 
@@ -100,29 +96,29 @@ def lagrange(A: Mat4, here: Homogeneous, D: Mat4, c: Vec4, gravity: Vec3) -> tup
     return (torque,), A @ D, A @ c  # (5.2.13a, b)
 
 
-@cache
-def hollerbach_4x4_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
-    """Algorithm 5.1."""
-    bring, less = pushing(Step(reacting, ("D", "W4", "E"), ("D",), "D += Q W^T, Q of the wrench"), wrenches=wrenches)
-    outward = (
-        RELATIVE,
-        Step(homogeneous, ("X",), ("A",), "A_i   (2.3.1)"),
-        Step(transforms, ("joint", "A", "W4@parent", "v", "a"), ("W4",), "W, Wd, Wdd   (5.2.12)"),
+HOMOGENEOUS = Step(homogeneous, ("X",), ("A",), "A_i   (2.3.1)")
+TRANSFORMS = Step(transforms, ("joint", "A", "W4@parent", "v", "a"), ("W4",), "W, Wd, Wdd   (5.2.10), (5.2.12)")
+HOLLERBACH_4X4 = two_sweeps(
+    "hollerbach-4x4",
+    (
+        Buffer("A", Mat4.identity()),
+        Buffer("W4", STILL),
+        Buffer("D", Mat4.zero()),
+        Buffer("c", Vec4(0.0, 0.0, 0.0, 0.0)),
+    ),
+    (
+        HOMOGENEOUS,
+        TRANSFORMS,
         Step(own_terms, ("inertia", "W4"), ("D", "c"), "J^ Wdd^T, m r^"),
-        *less,
-    )
-    inward = Step(
+        Step(reacting, ("D", "W4", "E"), ("D",), "D += Q W^T, Q of the wrench"),
+    ),
+    Step(
         lagrange,
         ("A", "W4", "D", "c", "gravity"),
         ("T", "D@parent", "c@parent"),
         "D = J^ Wdd^T + A D, c = m r^ + A c, tau = tr[W A' D] - g^T W A' c   (5.2.13)",
-    )
-    buffers = (
-        *BUFFERS, Buffer("A", Mat4.identity()), Buffer("W4", STILL), Buffer("D", Mat4.zero()),
-        Buffer("c", Vec4(0.0, 0.0, 0.0, 0.0)),
-    )  # fmt: skip
-    last = tip_to_base(inward, *at_joint(losses=losses, springs=springs))
-    return Plan("hollerbach-4x4", buffers, (*bring, base_to_tip(*outward), last))
+    ),
+)
 
 
 # ---- Algorithm 5.2: 3x3 matrices ("hollerbach-3x3"), with the prismatic joints that the book leaves out --------------
@@ -194,28 +190,27 @@ def lagrange_3(
     )
 
 
-@cache
-def hollerbach_3x3_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
-    """Algorithm 5.2, with prismatic joints."""
-    external = Step(reacting_3, ("e", "D", "W3", "E"), ("e", "D"), "e -= W f, D += ~n/2 W^T of the wrench")
-    bring, less = pushing(external, wrenches=wrenches)
-    outward = (
-        RELATIVE,
+HOLLERBACH_3X3 = two_sweeps(
+    "hollerbach-3x3",
+    (
+        Buffer("A", Mat3.identity()),
+        Buffer("W3", Rotating(Mat3.identity(), Mat3.zero(), Mat3.zero(), Mat3.zero(), ZERO)),
+        Buffer("e", ZERO),
+        Buffer("D", Mat3.zero()),
+        Buffer("c", ZERO),
+        Buffer("mass", 0.0),
+    ),
+    (
         Step(rotation_of, ("X",), ("A",), "A_i   (2.3.3)"),
         Step(rotations, ("joint", "X", "A", "W3@parent", "v", "a"), ("W3",), "W, Wd, Wdd, sdd   (5.2.15)"),
         Step(own_terms_3, ("inertia", "W3"), ("e", "D", "c", "mass"), "m sdd + Wdd n, n sdd^T + J Wdd^T, n, m"),
-        *less,
-    )
-    inward = Step(
+        Step(reacting_3, ("e", "D", "W3", "E"), ("e", "D"), "e -= W f, D += ~n/2 W^T of the wrench"),
+    ),
+    Step(
         lagrange_3,
         ("joint", "X", "A", "W3", "e", "D", "c", "mass", "gravity"),
         ("T", "e@parent", "D@parent", "c@parent", "mass@parent"),
         "e, D, c, mbar, tau = tr[W A' D] - g^T W A' c or z.(e - mbar g)   (5.2.16)",
-    )
-    still = Rotating(Mat3.identity(), Mat3.zero(), Mat3.zero(), Mat3.zero(), ZERO)
-    buffers = (
-        *BUFFERS, Buffer("A", Mat3.identity()), Buffer("W3", still), Buffer("e", ZERO), Buffer("D", Mat3.zero()),
-        Buffer("c", ZERO), Buffer("mass", 0.0),
-    )  # fmt: skip
-    last = tip_to_base(inward, *at_joint(losses=losses, springs=springs))
-    return Plan("hollerbach-3x3", buffers, (*bring, base_to_tip(*outward), last))
+    ),
+)
+"""Algorithm 5.2, with prismatic joints."""

@@ -20,6 +20,7 @@ from functools import cache
 from typing import NamedTuple
 
 from recursa.book.on_axes import slides
+from recursa.book.rigid_body import euler_from_inertia
 from recursa.dynamics.derivatives import CARRIED_FORCE
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
@@ -33,7 +34,7 @@ from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
-from recursa.spatial.vec3 import ZERO, SymMat3, Vec3
+from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
@@ -58,11 +59,6 @@ def offset_rate(joint: Joint, step: ScrewChain, parent: Motion, v: Sequence[Scal
     return parent.angular.cross(step.origin()) + step.rotate(joint.motion(v).linear)
 
 
-def euler_tensor(moment: SymMat3) -> SymMat3:
-    """``1/2 tr(K) 1 - K``  (5.3.28)."""
-    return (-moment).plus_diagonal(0.5 * moment.trace())
-
-
 class Outward(NamedTuple):
     """What a link's motion adds to the moments of everything outward: Udot and L."""
 
@@ -84,7 +80,7 @@ def outward(
 
 def own_share(inertia: RigidInertia, w: Vec3) -> Outward:
     """``~w u`` and ``~w Khat`` of one link."""
-    return Outward(w.cross(inertia.first), Mat3.of(euler_tensor(inertia.moment)).cross_columns(w))
+    return Outward(w.cross(inertia.first), Mat3.of(euler_from_inertia(inertia.moment)).cross_columns(w))
 
 
 def about_parent(here: Outward, mass: Scalar, first: Vec3, s: Vec3, sdot: Vec3) -> Outward:

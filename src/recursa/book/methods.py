@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from functools import cache
 
-from recursa.book.augmented import augmented_plan
-from recursa.book.closed_forms import closed_form_plan, uicker_kahn_plan, waters_plan
-from recursa.book.kane import kane_plan
-from recursa.book.lagrange import hollerbach_3x3_plan, hollerbach_4x4_plan
+from recursa.book.augmented import ALGORITHM_5_7
+from recursa.book.closed_forms import CLOSED_FORM, UICKER_KAHN, WATERS
+from recursa.book.kane import KANE
+from recursa.book.lagrange import HOLLERBACH_3X3, HOLLERBACH_4X4
 from recursa.book.mass_matrix import AUGMENTED, WALKER_ORIN, require_mass_outward
-from recursa.book.newton_euler import luh_walker_paul_plan, tensor_plan
-from recursa.book.on_axes import require_axes
-from recursa.book.six_vectors import featherstone_plan, rodriguez_plan
+from recursa.book.newton_euler import LUH_WALKER_PAUL, TENSOR
+from recursa.book.on_axes import completed, require_axes
+from recursa.book.six_vectors import FEATHERSTONE, RODRIGUEZ
 from recursa.dynamics.losses import Losses
 from recursa.errors import NoSweepError
 from recursa.model.model import Model
 from recursa.sweeps import Plan
 
-INVERSE: dict[str, Callable[..., Plan]] = {
-    "augmented": partial(augmented_plan, accelerating=True),
-    "tensor": tensor_plan,
-    "luh-walker-paul": luh_walker_paul_plan,
-    "featherstone": featherstone_plan,
-    "rodriguez": rodriguez_plan,
-    "kane": kane_plan,
-    "hollerbach-4x4": hollerbach_4x4_plan,
-    "hollerbach-3x3": hollerbach_3x3_plan,
-    "waters": waters_plan,
-    "uicker-kahn": uicker_kahn_plan,
-    "closed-form": closed_form_plan,
+INVERSE: dict[str, Plan] = {
+    plan.name: plan
+    for plan in (
+        ALGORITHM_5_7,
+        TENSOR,
+        LUH_WALKER_PAUL,
+        FEATHERSTONE,
+        RODRIGUEZ,
+        KANE,
+        HOLLERBACH_4X4,
+        HOLLERBACH_3X3,
+        WATERS,
+        UICKER_KAHN,
+        CLOSED_FORM,
+    )
 }
-"""Inverse dynamics: plans for models with their frames on the joint axes; ``losses=`` adds damping and friction.
-
-``springs=`` adds springs."""
+"""Inverse dynamics, with wrenches on links: plans for models with their frames on the joint axes."""
 
 MASS: dict[str, Plan] = {"walker-orin": WALKER_ORIN, "augmented": AUGMENTED}
 """The mass matrix, likewise."""
@@ -46,7 +47,12 @@ def inverse_method(moved: Model, method: str, *, losses: Losses, given: Sequence
     turning = method in _TURNING_ONLY
     _take_no_more(method, [name for name in given if name != "wrenches"], "newton-euler")
     require_axes(moved, method, instead="newton-euler", turning=turning)
-    return INVERSE[method](wrenches="wrenches" in given, losses=losses, springs=moved.has_springs)
+    return _completed(method, wrenches="wrenches" in given, losses=losses, springs=moved.has_springs)
+
+
+@cache
+def _completed(method: str, *, wrenches: bool, losses: Losses, springs: bool) -> Plan:
+    return completed(INVERSE[method], wrenches=wrenches, losses=losses, springs=springs)
 
 
 def mass_method(moved: Model, method: str, given: Sequence[str] = ()) -> Plan:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import BUFFERS, CENTRED, Centred, slides
-from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
-from recursa.dynamics.inverse import at_joint, pushing
-from recursa.dynamics.kinematics import RELATIVE
-from recursa.dynamics.losses import Losses
+from recursa.book.augmented import TENSOR_RATES, TensorRates
+from recursa.book.augmented import rates as tensor_rates
+from recursa.book.on_axes import CENTRED, Centred, slides, two_sweeps
+from recursa.book.rigid_body import euler_from_inertia, torque_from_euler
 from recursa.model.model import Joint
-from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.vec3 import SYM_ZERO, Z_AXIS, ZERO, SymMat3, Vec3
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Given, Step
 
 # ---- Algorithm 5.3: Luh, Walker & Paul ("luh-walker-paul") -----------------------------------------------------------
 
@@ -81,57 +78,25 @@ JOINT_FORCE = Step(
 _FORCES = (Buffer("f", ZERO), Buffer("eta", ZERO))
 
 
-@cache
-def luh_walker_paul_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
-    """Algorithm 5.3."""
-    bring, less = pushing(_EXTERNAL, wrenches=wrenches)
-    outward = (
-        RELATIVE,
+LUH_WALKER_PAUL = two_sweeps(
+    "luh-walker-paul",
+    (*_FORCES, Buffer("rates", LinkRates(ZERO, ZERO, ZERO), resting)),
+    (
         CENTRED,
         Step(rates, ("joint", "X", "rates@parent", "v", "a"), ("rates",), "omega, omegad, sdd   (5.2.23a-c)"),
         Step(link_force, ("link", "rates"), ("f", "eta"), "F = m rdd, M = I omegad + omega x I omega   (5.2.23d-f)"),
-        *less,
-    )
-    buffers = (*BUFFERS, *_FORCES, Buffer("rates", LinkRates(ZERO, ZERO, ZERO), resting))
-    inward = tip_to_base(JOINT_FORCE, *at_joint(losses=losses, springs=springs))
-    return Plan("luh-walker-paul", buffers, (*bring, base_to_tip(*outward), inward))
+        _EXTERNAL,
+    ),
+    JOINT_FORCE,
+)
 
 
 # ---- Algorithm 5.6: the same with tensors ("tensor") -----------------------------------------------------------------
 
 
-class TensorRates(NamedTuple):
-    """omega, its rate, the tensor Omega, the origin's acceleration."""
-
-    w: Vec3
-    wd: Vec3
-    omega: Mat3
-    sdd: Vec3
-
-
-def resting_tensor(given: Given) -> TensorRates:
-    """The base: at rest, accelerating upwards."""
-    return TensorRates(ZERO, ZERO, Mat3.zero(), -given.gravity)
-
-
 def euler_tensor(link: Centred) -> SymMat3:
     """``J_c = tr(I_c) 1/2 - I_c``, off-line."""
     return euler_from_inertia(link.moment)  # (5.3.5a)
-
-
-def tensor_rates(
-    joint: Joint, step: ScrewChain, parent: TensorRates, v: Sequence[Scalar], a: Sequence[Scalar]
-) -> TensorRates:
-    """Forward recursion (5.3.7a-d); sdd takes the parent's Omega."""
-    z = Z_AXIS
-    w, wd = step.inverse_rotate(parent.w), step.inverse_rotate(parent.wd)
-    sdd = step.inverse_rotate(parent.sdd + parent.omega @ step.origin())
-    if slides(joint):
-        sdd = sdd + w.cross(z * v[0]) * 2.0 + z * a[0]  # (5.3.7d)
-    else:
-        wd = wd + w.cross(z * v[0]) + z * a[0]  # (5.3.7b)
-        w = w + z * v[0]  # (5.3.7a)
-    return TensorRates(w, wd, angular_acceleration_tensor(w, wd), sdd)  # (5.3.7c)
 
 
 def tensor_link_force(link: Centred, euler: SymMat3, here: TensorRates) -> tuple[Vec3, Vec3]:
@@ -142,21 +107,20 @@ def tensor_link_force(link: Centred, euler: SymMat3, here: TensorRates) -> tuple
     return force, moment + link.r.cross(force)
 
 
-@cache
-def tensor_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
-    """Algorithm 5.6."""
-    bring, less = pushing(_EXTERNAL, wrenches=wrenches)
-    outward = (
-        RELATIVE,
+TENSOR = two_sweeps(
+    "tensor",
+    (*_FORCES, Buffer("J", SYM_ZERO), TENSOR_RATES),
+    (
         CENTRED,
         Step(euler_tensor, ("link",), ("J",), "J_c   (5.3.5a)"),
         Step(tensor_rates, ("joint", "X", "rates@parent", "v", "a"), ("rates",), "omega, Omega, sdd   (5.3.7a-d)"),
         Step(
-            tensor_link_force, ("link", "J", "rates"), ("f", "eta"), "F = m rdd, ~M = Omega J - (Omega J)^T (5.3.7e-h)"
+            tensor_link_force,
+            ("link", "J", "rates"),
+            ("f", "eta"),
+            "F = m rdd, ~M = Omega J - (Omega J)^T (5.3.7e-h)",
         ),
-        *less,
-    )
-    rest = TensorRates(ZERO, ZERO, Mat3.zero(), ZERO)
-    buffers = (*BUFFERS, *_FORCES, Buffer("J", SYM_ZERO), Buffer("rates", rest, resting_tensor))
-    inward = tip_to_base(JOINT_FORCE, *at_joint(losses=losses, springs=springs))
-    return Plan("tensor", buffers, (*bring, base_to_tip(*outward), inward))
+        _EXTERNAL,
+    ),
+    JOINT_FORCE,
+)

@@ -1,9 +1,15 @@
-"""What the book's methods share: which joints they take, masses about their centres, the way forces come in."""
+"""What the book's methods share: which joints they take, masses about their centres, how forces come in and what a
+joint needs beside.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
+from recursa.dynamics.inverse import WRENCH, at_joint
+from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.losses import Losses
 from recursa.errors import NoSweepError
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint, Model
@@ -13,7 +19,7 @@ from recursa.spatial.screws import ScrewChain
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Step
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip, each_link, tip_to_base
 
 
 def slides(joint: Joint) -> bool:
@@ -60,6 +66,7 @@ def in_base_axes(pose: Transform, external: Force) -> tuple[Vec3, Vec3]:
     return pose.rotation @ external.force, pose.rotation @ external.moment
 
 
+BRING = each_link(WRENCH)  # wrenches on links to their bodies, as E
 CENTRED = Step(centred, ("inertia",), ("link",), "m, r, I_c")
 IN_BASE = Step(axes_in_base, ("W@parent", "X"), ("W",), "W_i = W_(i-1) A_i")
 
@@ -70,3 +77,19 @@ BUFFERS = (
     Buffer("E", Force.zero()),
     Buffer("T", ()),
 )
+
+
+def two_sweeps(name: str, buffers: tuple[Buffer, ...], outward: tuple[Step, ...], *inward: Step) -> Plan:
+    """Inverse dynamics with wrenches on links, E at their bodies, without what joints need beside."""
+    return Plan(name, (*BUFFERS, *buffers), (BRING, base_to_tip(RELATIVE, *outward), tip_to_base(*inward)))
+
+
+def completed(plan: Plan, *, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
+    """Such a plan with what joints need; if there are no wrenches, without the steps that read E."""
+    sweeps = plan.sweeps
+    if not wrenches:
+        bodies = (sweep for sweep in sweeps if sweep is not BRING)
+        sweeps = tuple(replace(x, steps=tuple(step for step in x.steps if "E" not in step.reads)) for x in bodies)
+    *outward, inward = sweeps
+    inward = replace(inward, steps=(*inward.steps, *at_joint(losses=losses, springs=springs)))
+    return replace(plan, sweeps=(*outward, inward))

@@ -64,7 +64,7 @@ def found(here: TensorRates, mass: Scalar, u: Vec3, euler: SymMat3, pull: Vec3, 
 @cache
 def recursion_plan(*, wrenches: bool) -> Plan:
     """Algorithm 5.7, and a sweep that gathers."""
-    plan = augmented_plan(accelerating=True, wrenches=wrenches)
+    plan = augmented_plan(wrenches=wrenches)
     gather = Step(found, ("rates", "mass", "u", "K", "U", "eta"), ("found",), "u, K, Omega, sdd, mu, Udd, eta, f")
     return Plan("augmented recursion", (*plan.buffers, Buffer("found", ())), (*plan.sweeps, base_to_tip(gather)))
 

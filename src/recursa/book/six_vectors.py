@@ -6,13 +6,9 @@ Their force vectors are (force; moment) and (moment; force), and their accelerat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import BUFFERS, IN_BASE, in_base_axes, slides
-from recursa.dynamics.inverse import at_joint, pushing
-from recursa.dynamics.kinematics import RELATIVE
-from recursa.dynamics.losses import Losses
+from recursa.book.on_axes import IN_BASE, in_base_axes, slides, two_sweeps
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar, one_operand
@@ -20,7 +16,7 @@ from recursa.spatial.screws import ScrewChain
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Z_AXIS, ZERO, Vec3
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Given, Step
 
 # ---- Algorithm 5.4: Featherstone ("featherstone") --------------------------------------------------------------------
 
@@ -99,23 +95,17 @@ def spatial_less(f: Hat, external: Force) -> Hat:
     return f + Hat(-external.force, -external.moment)
 
 
-@cache
-def featherstone_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
-    """Algorithm 5.4, completed."""
-    bring, less = pushing(Step(spatial_less, ("f^", "E"), ("f^",), "f -= external"), wrenches=wrenches)
-    outward = (
-        RELATIVE,
+FEATHERSTONE = two_sweeps(
+    "featherstone",
+    (Buffer("v^", _ZERO), Buffer("a^", _ZERO, upward), Buffer("f^", _ZERO)),
+    (
         Step(spatial_motion, ("joint", "X", "v^@parent", "a^@parent", "v", "a"), ("v^", "a^"), "v, a   (5.2.26a, b)"),
         Step(spatial_force, ("inertia", "v^", "a^"), ("f^",), "F = I a + v x I v   (5.2.26c)"),
-        *less,
-    )
-    inward = Step(spatial_torque, ("joint", "X", "f^"), ("T", "f^@parent"), "f = F + X f, tau = s.f   (5.2.27)")
-    buffers = (*BUFFERS, Buffer("v^", _ZERO), Buffer("a^", _ZERO, upward), Buffer("f^", _ZERO))
-    return Plan(
-        "featherstone",
-        buffers,
-        (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses, springs=springs))),
-    )
+        Step(spatial_less, ("f^", "E"), ("f^",), "f -= external"),
+    ),
+    Step(spatial_torque, ("joint", "X", "f^"), ("T", "f^@parent"), "f = F + X f, tau = s.f   (5.2.27)"),
+)
+"""Algorithm 5.4, completed."""
 
 
 # ---- Algorithm 5.5: Rodriguez ("rodriguez") --------------------------------------------------------------------------
@@ -191,27 +181,20 @@ def costate_less(f: CoState, pose: Transform, external: Force) -> CoState:
     return f + CoState(-moment, -force)
 
 
-@cache
-def rodriguez_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
-    """Algorithm 5.5, with its bias terms."""
-    bring, less = pushing(Step(costate_less, ("f^", "W", "E"), ("f^",), "f^ -= external"), wrenches=wrenches)
-    outward = (
-        RELATIVE,
+RODRIGUEZ = two_sweeps(
+    "rodriguez",
+    (
+        Buffer("base", InBase(ZERO, ZERO, RigidInertia.zero())),
+        Buffer("x", LinkState(ZERO, ZERO, ZERO, ZERO), base_state),
+        Buffer("f^", CoState(ZERO, ZERO)),
+    ),
+    (
         IN_BASE,
         Step(in_base, ("W", "W@parent", "X", "inertia"), ("base",), "z, s, I^ in base axes   (5.2.31)"),
         Step(state, ("joint", "base", "x@parent", "v", "a"), ("x",), "v^ = Phi^T v^ + h qd, a^ = ...   (5.2.34)"),
         Step(costate, ("base", "x"), ("f^",), "I^ a^ + beta   (5.2.35a)"),
-        *less,
-    )
-    inward = Step(costate_torque, ("joint", "base", "f^"), ("T", "f^@parent"), "f^ += Phi f^, tau = h.f^   (5.2.35)")
-    buffers = (
-        *BUFFERS,
-        Buffer("base", InBase(ZERO, ZERO, RigidInertia.zero())),
-        Buffer("x", LinkState(ZERO, ZERO, ZERO, ZERO), base_state),
-        Buffer("f^", CoState(ZERO, ZERO)),
-    )
-    return Plan(
-        "rodriguez",
-        buffers,
-        (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses, springs=springs))),
-    )
+        Step(costate_less, ("f^", "W", "E"), ("f^",), "f^ -= external"),
+    ),
+    Step(costate_torque, ("joint", "base", "f^"), ("T", "f^@parent"), "f^ += Phi f^, tau = h.f^   (5.2.35)"),
+)
+"""Algorithm 5.5, with its bias terms."""

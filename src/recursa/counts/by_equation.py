@@ -133,7 +133,7 @@ def _equations_5_7(values: Values) -> Iterator[tuple[str, Any]]:
     yield "46b", None
 
 
-ALGORITHM_5_7 = Algorithm(augmented_plan(accelerating=True), ("T",), _equations_5_7)
+ALGORITHM_5_7 = Algorithm(augmented_plan(), ("T",), _equations_5_7)
 
 
 def _equations_6_2(values: Values) -> Iterator[tuple[str, Any]]:

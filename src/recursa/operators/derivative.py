@@ -1,7 +1,7 @@
 """Derivatives of operator expressions, as expressions: products, sums and inverses by the rules of arithmetic.
 
 Leaves that change with the configuration become their own derivatives (``phi_dot``, ``P_dot``, ...), in body axes and
-along v or along one freedom, with v itself held; ``rate_rules.py`` says what those are (Jain & Rodriguez, Table 4).
+along v or along one freedom, with v itself held; ``identities.py`` says what those are (Jain & Rodriguez, Table 4).
 H, M, A and B are constant in body axes. Along a motion V, a, b and C change with v too: ``vdot``, a free joint vector,
 enters where they do.
 
@@ -37,7 +37,7 @@ from recursa.operators.expression import (
     Vector,
     Zero,
     free_vectors,
-    parts_of,
+    walk,
 )
 from recursa.operators.functionals import logdet_by_parts
 from recursa.operators.leaves import Operators, freedom_of
@@ -95,13 +95,6 @@ def differentiated(
     return Zero(expression.shape) if isinstance(found, Zero) else found
 
 
-def _letters(expression: Expression) -> Iterator[Leaf]:
-    if isinstance(expression, Leaf):
-        yield expression
-    for part in parts_of(expression):
-        yield from _letters(part)
-
-
 def _row_of(rate: Leaf) -> Expression | None:
     from recursa.operators.rules import row_of  # which differentiate some of their sides
 
@@ -146,7 +139,7 @@ class _Rule:
         if expression.name == "trace":
             return functional("trace", differentiated(inner, self.along, moving=self.moving, rates=self.rates))
         simpler = None if inner.model is None else logdet_by_parts(inner, Operators(inner.model))
-        if simpler is not None and not any(leaf.filter for leaf in _letters(simpler)):
+        if simpler is not None and not any(isinstance(leaf, Leaf) and leaf.filter for leaf in walk(simpler)):
             return self.of(simpler)
         change = differentiated(inner, self.along, moving=self.moving, rates=self.rates)
         return functional("trace", product((inverse(inner), change)))

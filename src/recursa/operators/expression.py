@@ -15,7 +15,7 @@ form.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal
@@ -59,10 +59,10 @@ class Expression:
         """Rows and columns; None for an identity that has no neighbour yet."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def model(self) -> Model | None:
         """The robot it belongs to; None for constants."""
-        return None
+        return common_model(parts_of(self))
 
     def _key(self) -> Hashable:
         """What two equal nodes have in common."""
@@ -334,11 +334,6 @@ class Transpose(Expression):
         rows, columns = known_shape(self.of)
         return Shape(columns, rows)
 
-    @property
-    def model(self) -> Model | None:
-        """Its leaf's."""
-        return self.of.model
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagonal(Expression):
@@ -351,11 +346,6 @@ class Diagonal(Expression):
         """Square, of the vector's space."""
         space = known_shape(self.of).rows
         return Shape(space, space)
-
-    @property
-    def model(self) -> Model | None:
-        """Its vector's."""
-        return self.of.model
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -370,11 +360,6 @@ class Inverse(Expression):
         shape = self.of.shape
         return None if shape is None else Shape(shape.columns, shape.rows)
 
-    @property
-    def model(self) -> Model | None:
-        """Its operand's."""
-        return self.of.model
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Functional(Expression):
@@ -387,11 +372,6 @@ class Functional(Expression):
     def shape(self) -> Shape:
         """One number."""
         return Shape(ONE, ONE)
-
-    @property
-    def model(self) -> Model | None:
-        """Its operand's."""
-        return self.of.model
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -406,11 +386,6 @@ class Scaled(Expression):
         """That of what is multiplied."""
         return self.of.shape
 
-    @property
-    def model(self) -> Model | None:
-        """Its operand's."""
-        return self.of.model
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Product(Expression):
@@ -422,11 +397,6 @@ class Product(Expression):
     def shape(self) -> Shape:
         """Rows of the first, columns of the last."""
         return Shape(known_shape(self.factors[0]).rows, known_shape(self.factors[-1]).columns)
-
-    @cached_property
-    def model(self) -> Model | None:
-        """The first factor's that has one."""
-        return common_model(self.factors)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -442,11 +412,6 @@ class Sum(Expression):
     def shape(self) -> Shape | None:
         """That of every term."""
         return self.terms[0].shape
-
-    @cached_property
-    def model(self) -> Model | None:
-        """The first term's that has one."""
-        return common_model(self.terms)
 
 
 def known_shape(expression: Expression) -> Shape:
@@ -465,6 +430,21 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
         case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner) | Diagonal(of=inner) | Functional(of=inner):
             return (inner,)
     return ()
+
+
+def walk(
+    expression: Expression, parts: Callable[[Expression], tuple[Expression, ...]] = parts_of
+) -> Iterator[Expression]:
+    """An expression and the parts of its parts, the inner ones first.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(2).operators
+    >>> [str(part) for part in walk(o.H @ o.phi.T)]
+    ['H', 'φ', 'φ*', 'H φ*']
+    """
+    for part in parts(expression):
+        yield from walk(part, parts)
+    yield expression
 
 
 def free_vectors(expression: Expression) -> tuple[Vector, ...]:

@@ -25,6 +25,7 @@ from recursa.operators.expression import (
     Zero,
     all_parts_of,
     known_shape,
+    walk,
 )
 from recursa.operators.leaves import Operators
 from recursa.operators.structure import is_diagonal, structure
@@ -87,14 +88,13 @@ def is_the_mass_matrix(found: Filter, o: Operators) -> bool:
 
 def filters_in(expression: Expression, o: Operators) -> Iterator[Filter]:
     """Those that an expression has the inverse of, or letters of, other than the mass matrix; the inner ones first."""
-    for part in all_parts_of(expression):
-        yield from filters_in(part, o)
-    if isinstance(expression, Leaf) and expression.filter is not None:
-        yield expression.filter
-    if isinstance(expression, Inverse):
-        found = filter_of(expression.of, o)
-        if found is not None and not is_the_mass_matrix(found, o):
-            yield found
+    for part in walk(expression, all_parts_of):
+        if isinstance(part, Leaf) and part.filter is not None:
+            yield part.filter
+        if isinstance(part, Inverse):
+            found = filter_of(part.of, o)
+            if found is not None and not is_the_mass_matrix(found, o):
+                yield found
 
 
 def inner_inverse(matrix: Expression) -> Expression | None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
@@ -115,6 +115,13 @@ def parse(text: str, robot: HasModel, *, vectors: Spaces | None = None, notation
     return _Parser(text, Operators(robot.model), vectors or {}, notation).whole()
 
 
+def read(text: str, o: Operators, letters: Mapping[str, Expression]) -> Expression:
+    """A formula in the letters of some operators, and in further ``letters`` or other meanings of theirs."""
+    parser = _Parser(text, o, {})
+    parser.names |= letters
+    return parser.whole()
+
+
 class _Parser:
     """Recursive descent over the tokens."""
 
@@ -122,9 +129,9 @@ class _Parser:
         self, text: str, o: Operators, vectors: Spaces, notation: Notation | None = None, bias: BiasUse | None = None
     ) -> None:
         self.text, self.o, self.tokens, self.at, self.depth = text, o, tokens(text, vectors), 0, 0
-        self.names, self.vectors, self.notation = names_of(o), vectors, notation
+        self.vectors, self.notation = vectors, notation
         self.bias, self.undecided = bias, False  # how a enters, once known; whether a letter depends on that
-        self.names["T"] = o.vector("T")
+        self.names: dict[str, Expression] = {**names_of(o), "T": o.vector("T")}
         self.declared = declared_vectors(o, vectors)
 
     def whole(self) -> Expression:

@@ -8,6 +8,7 @@ is ``D^(1/2)``.
 
 from __future__ import annotations
 
+from recursa.dynamics.articulated import innovated, smoothed
 from recursa.dynamics.factorization import six_by_six
 from recursa.operators.steps import Eliminations, Freedoms, Six, rows_of, whole
 from recursa.spatial.inertia import RigidInertia
@@ -36,21 +37,14 @@ def root_transposed(done: Eliminations, x: Freedoms) -> Freedoms:
 
 def root_solve(done: Eliminations, x: Freedoms) -> Freedoms:
     """``inv(W) x``."""
-    z, found = Force.zero(), []
-    for (column, u, inverse_d), value in zip(done, x, strict=True):
-        innovation = value - column.dot(z)
-        z = z + u * (innovation * inverse_d)
-        found.append(innovation * sqrt(inverse_d))
-    return tuple(found)
+    innovations, _, _ = innovated(done, x, Force.zero())
+    return tuple(value * sqrt(inverse_d) for value, (_, _, inverse_d) in zip(innovations, done, strict=True))
 
 
 def root_solve_transposed(done: Eliminations, x: Freedoms) -> Freedoms:
     """``inv(W*) x``."""
-    carried, found = Motion.zero(), []
-    for (column, u, inverse_d), value in zip(reversed(done), reversed(x), strict=True):
-        found.append(value * sqrt(inverse_d) - carried.dot(u) * inverse_d)
-        carried = carried + column * found[-1]
-    return tuple(reversed(found))
+    normalized = [value * sqrt(inverse_d) for value, (_, _, inverse_d) in zip(x, done, strict=True)]
+    return smoothed(done, normalized, Motion.zero())[0]
 
 
 # ---- the root of the link inertia ------------------------------------------------------------------------------------

@@ -1,26 +1,29 @@
-"""The identities of the papers, one function each: the two sides of an equation in the operators of a robot.
+"""The identities as the search for cheaper expressions takes them: both sides for a robot, with their transposes.
 
-An identity is a function of a robot's :class:`Operators` that returns both sides, or None where it does not hold for
-that robot (most often: because of armature). Leaves are constants of the robot, so there are no pattern variables: to
-apply an identity is to find one side, or its transpose, and to put the other in its place. ``dense`` checks every one
-over the zoo of robots.
-
-Rodriguez & Kreutz-Delgado's ``Phi`` is ``phi E_phi`` and their ``Psi`` is ``psi E_phi``. With armature A,
-``D = H P H* + A`` and mass means ``H phi M phi* H* + A``; an expression without the ``+ A`` is left as it stands,
-because its value is another.
+Letters are constants of the robot, so there are no pattern variables: to apply an identity is to find one side, or its
+transpose, and to put the other in its place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from recursa.operators import articulated_rules, mass_rules, rigid_rules
 from recursa.operators.arithmetic import transpose
 from recursa.operators.expression import Expression, Filter, Freedom, Leaf
-from recursa.operators.identity import ENTERED, JR, LINK_RULES, RK, Rule, Sides, factor, inverse_factor
+from recursa.operators.identities import (
+    ARTICULATED_RULES,
+    JR,
+    LINK_RULES,
+    MASS_RULES,
+    RATE_RULES,
+    RIGID_RULES,
+    RK,
+    TABLE,
+    Rule,
+    Sides,
+)
 from recursa.operators.leaves import Operators
-from recursa.operators.rate_rules import RATE_RULES, TABLE
-from recursa.operators.rigid_rules import newton_euler
 
 __all__ = [
     "JR",
@@ -37,15 +40,23 @@ __all__ = [
     "row_of",
 ]
 
-RULES: list[Rule] = [
-    rule
-    for module in (rigid_rules, articulated_rules, mass_rules)
-    for rule in ENTERED
-    if rule.sides.__module__ == module.__name__
-]
-"""All identities but those about a link, in the papers' order: where two lead to the same cost, the first is taken."""
+RULES = [*RIGID_RULES, *ARTICULATED_RULES, *MASS_RULES]
+"""All identities but those about a link and of derivatives."""
 
-_OF_FACTORS = [rule for rule in RULES if rule.sides.__module__ != rigid_rules.__name__]
+
+def factor(o: Operators) -> Expression:
+    """``I + H phi K``: the unit triangular factor of the mass matrix."""
+    return o.I + o.H @ o.phi @ o.K
+
+
+def inverse_factor(o: Operators) -> Expression:
+    """``I - H psi K``: its inverse."""
+    return o.I - o.H @ o.psi @ o.K
+
+
+def newton_euler(o: Operators) -> Sides:
+    """``H phi (M (phi* a + gravity) + b) = C``."""
+    return next(rule for rule in RULES if rule.name == "newton euler").sides(o)
 
 
 def equations(
@@ -59,18 +70,15 @@ def equations(
     Those of derivatives are about a direction: v (None) or one freedom. Those of the factors of the mass matrix also
     hold for other matrices of its form.
     """
-    for rule in RULES:
-        yield from _with_transpose(rule, rule.sides(o))
-    for filter in filters:
-        for rule in _OF_FACTORS:
-            yield from _with_transpose(rule, rule.sides(Operators(o.model, filter=filter)))
+    others = [Operators(o.model, filter=filter) for filter in filters]
+    yield from _with_transposes(RULES, o)
+    for other in others:
+        yield from _with_transposes([*ARTICULATED_RULES, *MASS_RULES], other)
     for along in directions:
-        for rule in RATE_RULES:
-            yield from _with_transpose(rule, rule.sides(Operators(o.model, along)))
+        yield from _with_transposes(RATE_RULES, Operators(o.model, along))
     for link in links:
-        for one in (o, *(Operators(o.model, filter=filter) for filter in filters)):
-            for rule in LINK_RULES:
-                yield from _with_transpose(rule, rule.sides(one, link))
+        for one in (o, *others):
+            yield from _with_transposes(LINK_RULES, one, link)
 
 
 def row_of(rate: Leaf) -> tuple[Rule, Expression] | None:
@@ -83,11 +91,14 @@ def row_of(rate: Leaf) -> tuple[Rule, Expression] | None:
     return None
 
 
-def _with_transpose(rule: Rule, sides: Sides) -> Iterator[tuple[Rule, Expression, Expression]]:
-    if sides is None:
-        return
-    left, right = sides
-    yield rule, left, right
-    if transpose(left) != left or transpose(right) != right:
-        turned = Rule(f"{rule.name}, transposed", rule.equation, rule.sides, rule.both_ways)
-        yield turned, transpose(left), transpose(right)
+def _with_transposes(
+    rules: list[Rule], o: Operators, link: str | None = None
+) -> Iterator[tuple[Rule, Expression, Expression]]:
+    for rule in rules:
+        sides = rule.sides(o, link)
+        if sides is None:
+            continue
+        left, right = sides
+        yield rule, left, right
+        if transpose(left) != left or transpose(right) != right:
+            yield replace(rule, name=f"{rule.name}, transposed"), transpose(left), transpose(right)

@@ -11,19 +11,13 @@ It is deterministic, and no step changes the value.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple, overload
 
 from recursa.operators.arithmetic import transpose
 from recursa.operators.cost import Cost, cost
-from recursa.operators.expression import (
-    Expression,
-    Freedom,
-    Functional,
-    Inverse,
-    Leaf,
-    all_parts_of,
-)
+from recursa.operators.expression import Expression, Functional, Inverse, Leaf, all_parts_of, walk
 from recursa.operators.filters import filter_of, filters_in, inner_inverse, low_rank_update
 from recursa.operators.functionals import logdet_by_parts, trace_by_parts
 from recursa.operators.inversion import has_inverse
@@ -38,7 +32,7 @@ from recursa.operators.rewriting import (
     rewritings,
     table_of,
 )
-from recursa.operators.rules import RK, Rule, row_of
+from recursa.operators.rules import RK, row_of
 
 _PATIENCE = 12  # expressions tried without finding a cheaper one
 _LIMIT = 400  # expressions tried at all
@@ -71,10 +65,14 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
     if model is None:  # numbers: nothing is known of them
         return (expression, []) if trace else expression
     o = Operators(model)
-    start = _opened(_by_parts(_by_table(_Node(expression, ())), o), o)
+    start = _replaced(_Node(expression, ()), _by_table, all_parts_of)
+    for step_of in (_by_parts, _opened):
+        start = _replaced(start, partial(step_of, o=o))
     expression = start.expression
-    directions = tuple(sorted(_directions(expression), key=lambda x: x or ("", 0)))
-    links = tuple(sorted(_links(expression)))
+    leaves = [leaf for leaf in walk(expression, all_parts_of) if isinstance(leaf, Leaf)]
+    along = {leaf.along for leaf in leaves if leaf.kind.value.is_directed}  # what something is differentiated along
+    directions = tuple(sorted(along, key=lambda x: x or ("", 0)))
+    links = tuple(sorted({leaf.links[0] for leaf in leaves if len(leaf.links) == 1}))  # whose pick-offs occur
     table = table_of(o, links, directions, tuple(dict.fromkeys(filters_in(expression, o))))
     prices = _Prices()
     best_cost, best = prices(expression), start
@@ -130,58 +128,42 @@ class _Node(NamedTuple):
     steps: tuple[Rewriting, ...]
 
 
-def _by_table(node: _Node) -> _Node:
-    """Every derivative that has no recursion of its own replaced by its row of Table 4: nothing else can apply it."""
+def _replaced(
+    node: _Node,
+    step_of: Callable[[Expression], Rewriting | None],
+    parts: Callable[[Expression], tuple[Expression, ...]] = changeable_parts,
+) -> _Node:
+    """Every part that has such a step replaced, as far as that goes."""
     expression, steps = node
-    while (found := next(filter(None, map(_row, _leaves(expression))), None)) is not None:
-        rate, (rule, meaning) = found
-        expression = replaced(replaced(expression, rate, meaning), transpose(rate), transpose(meaning))
-        steps = (*steps, Rewriting(rule.name, rule.equation, rate, meaning))
-    return _Node(expression, steps)
-
-
-def _row(leaf: Leaf) -> tuple[Leaf, tuple[Rule, Expression]] | None:
-    row = row_of(leaf) if leaf.kind.value.by_table else None
-    return None if row is None else (leaf, row)
-
-
-def _by_parts(node: _Node, o: Operators) -> _Node:
-    """Every trace and determinant by those of simpler matrices, as far as that goes."""
-    expression, steps = node
-    while (step := next(filter(None, (_part(x, o) for x in _functionals(expression))), None)) is not None:
+    while (step := next(filter(None, map(step_of, walk(expression, parts))), None)) is not None:
         expression, steps = replaced(expression, step.before, step.after), (*steps, step)
+        if isinstance(step.before, Leaf):
+            expression = replaced(expression, transpose(step.before), transpose(step.after))
     return _Node(expression, steps)
 
 
-def _part(found: Functional, o: Operators) -> Rewriting | None:
+def _by_table(part: Expression) -> Rewriting | None:
+    """A derivative that has no recursion of its own by its row of Table 4: nothing else can apply it."""
+    row = row_of(part) if isinstance(part, Leaf) and part.kind.value.by_table else None
+    return None if row is None else Rewriting(row[0].name, row[0].equation, part, row[1])
+
+
+def _by_parts(part: Expression, o: Operators) -> Rewriting | None:
+    """A trace or determinant by those of simpler matrices."""
+    if not isinstance(part, Functional):
+        return None
     by_parts, name, equation = (
         (trace_by_parts, "trace of the diagonal blocks", f"{RK} Identity 1 (28)")
-        if found.name == "trace"
+        if part.name == "trace"
         else (logdet_by_parts, "determinant by factors", f"{RK} Identity 3 (43)")
     )
-    after = by_parts(found.of, o)
-    return None if after is None or after == found else Rewriting(name, equation, found, after)
+    after = by_parts(part.of, o)
+    return None if after is None or after == part else Rewriting(name, equation, part, after)
 
 
-def _functionals(expression: Expression) -> Iterator[Functional]:
-    """All traces and determinants in an expression."""
-    if isinstance(expression, Functional):
-        yield expression
-    for part in changeable_parts(expression):
-        yield from _functionals(part)
-
-
-def _opened(node: _Node, o: Operators) -> _Node:
-    """Every inverse of a sum that has no factors as it stands, but can be written with one that has."""
-    expression, steps = node
-    while (step := next(filter(None, (_opening(part, o) for part in _inverses(expression))), None)) is not None:
-        expression, steps = replaced(expression, step.before, step.after), (*steps, step)
-    return _Node(expression, steps)
-
-
-def _opening(part: Expression, o: Operators) -> Rewriting | None:
-    assert isinstance(part, Inverse)
-    if has_inverse(part.of) or filter_of(part.of, o) is not None:
+def _opened(part: Expression, o: Operators) -> Rewriting | None:
+    """The inverse of a sum that has no factors as it stands, but can be written with one that has."""
+    if not isinstance(part, Inverse) or has_inverse(part.of) or filter_of(part.of, o) is not None:
         return None
     for name, opened in (("inverse within an inverse", inner_inverse), ("low-rank update", low_rank_update)):
         after = opened(part.of)
@@ -210,8 +192,8 @@ def _without_inverses(node: _Node, table: Table) -> _Node:
     What no identity says at once is searched by itself: ``inv(H P H* + A)`` is short, whatever it stands in.
     """
     expression, steps = node
-    for part in dict.fromkeys(_inverses(expression)):
-        if cost(part).dense == 0:
+    for part in dict.fromkeys(walk(expression, changeable_parts)):
+        if not isinstance(part, Inverse) or cost(part).dense == 0:
             continue
         step = next((step for step in table.exact.get(part, ()) if cost(step.after).dense == 0), None)
         if step is not None:
@@ -223,29 +205,3 @@ def _without_inverses(node: _Node, table: Table) -> _Node:
         if cost(after).dense == 0:
             expression, steps = replaced(expression, part, after), (*steps, *way)
     return _Node(expression, steps)
-
-
-def _inverses(expression: Expression) -> Iterator[Expression]:
-    """All inverses in an expression, the inner ones first."""
-    for part in changeable_parts(expression):
-        yield from _inverses(part)
-    if isinstance(expression, Inverse):
-        yield expression
-
-
-def _leaves(expression: Expression) -> Iterator[Leaf]:
-    """The operators that occur, transposed or not."""
-    if isinstance(expression, Leaf):
-        yield expression
-    for part in all_parts_of(expression):
-        yield from _leaves(part)
-
-
-def _links(expression: Expression) -> set[str]:
-    """The links whose pick-offs occur."""
-    return {leaf.links[0] for leaf in _leaves(expression) if len(leaf.links) == 1}
-
-
-def _directions(expression: Expression) -> set[Freedom | None]:
-    """The velocities along which something is differentiated."""
-    return {leaf.along for leaf in _leaves(expression) if leaf.kind.value.is_directed}

@@ -10,7 +10,7 @@ import numpy as np
 from recursa.errors import RecursaError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators.dense import dense
-from recursa.operators.expression import Expression, Functional, Inverse, Leaf, Transpose, known_shape, parts_of
+from recursa.operators.expression import Expression, Functional, Inverse, Leaf, Transpose, known_shape, walk
 from recursa.operators.matrices import RELATIVE_ZERO, rank_of
 from recursa.operators.symbols import Kind, Structure
 from recursa.sweeps.batching import Array, prepare
@@ -42,12 +42,11 @@ def require_inverses(expression: Expression, model: Model, result: Array, argume
 
 def _inverses(expression: Expression) -> Iterator[Inverse]:
     """The inner ones first."""
-    for part in parts_of(expression):
-        yield from _inverses(part)
-    if isinstance(expression, Functional) and expression.name == "logdet":
-        yield Inverse(expression.of)
-    if isinstance(expression, Inverse) and not _is_hinge_or_constant(expression.of):
-        yield expression
+    for part in walk(expression):
+        if isinstance(part, Functional) and part.name == "logdet":
+            yield Inverse(part.of)
+        if isinstance(part, Inverse) and not _is_hinge_or_constant(part.of):
+            yield part
 
 
 def _is_hinge_or_constant(of: Expression) -> bool:
@@ -77,7 +76,7 @@ def _complaint(matrix: Expression, model: Model, state: Mapping[str, Array], lim
             "  robot.constraint_delassus_factors(q) tells which, and solves with those that are left; "
             "robot.constraint_forces(q, v, tau) are the shortest multipliers."
         )
-    links = sorted({link for leaf in _pick_offs(matrix) for link in leaf.links})
+    links = sorted({link for leaf in walk(matrix) if isinstance(leaf, Leaf) for link in leaf.links})
     cannot = f" {' and '.join(map(repr, links))} cannot accelerate in every direction" if links else ""
     advice = "robot.operational_inertia and robot.delassus_inverse give the pseudo-inverse with its rank"
     return (
@@ -98,10 +97,3 @@ def _of_blocks(numbers: Array, model: Model, space: str, limit: float) -> str:
             name = f"link '{joint.child}'" if space == "link" else f"joint '{joint.name}'"
             return f"the block of {name} has rank {rank} of {size}"
     return ""
-
-
-def _pick_offs(expression: Expression) -> Iterator[Leaf]:
-    if isinstance(expression, Leaf) and expression.links:
-        yield expression
-    for part in parts_of(expression):
-        yield from _pick_offs(part)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from recursa.dynamics.articulated import Elimination
+from recursa.dynamics.articulated import Elimination, filtered, smoothed
 from recursa.dynamics.compliance import yielding
 from recursa.dynamics.factorization import six_by_six
 from recursa.model.model import Joint
@@ -115,12 +115,12 @@ def rows_of(entries: Iterable[Scalar]) -> list[list[Scalar]]:
 
 def gain_times(done: Eliminations, x: Freedoms) -> Six:
     """``G x = P H* inv(D) x``, freedom by freedom."""
-    return _absorbed(done, x)[1]
+    return filtered(done, x, Force.zero())[1]
 
 
 def gain_transposed(done: Eliminations, x: Six) -> Freedoms:
     """``G* x``."""
-    return tuple(-value for value in _responses(done, (0.0,) * len(done), as_motion(x))[0])
+    return tuple(-value for value in smoothed(done, (0.0,) * len(done), as_motion(x))[0])
 
 
 def projected(done: Eliminations, x: Six) -> Six:
@@ -133,30 +133,12 @@ def projected(done: Eliminations, x: Six) -> Six:
 
 def projected_transposed(done: Eliminations, x: Six) -> Six:
     """``tau_bar* x = x - H* G* x``."""
-    return _responses(done, (0.0,) * len(done), as_motion(x))[1]
+    return smoothed(done, (0.0,) * len(done), as_motion(x))[1]
 
 
 def hinge_inertia_solve(done: Eliminations, x: Freedoms) -> Freedoms:
     """``inv(D) x``: absorbed in one order, answered in the other, as with any L D L* factors."""
-    return _responses(done, _absorbed(done, x)[0], Motion.zero())[0]
-
-
-def _absorbed(done: Eliminations, x: Freedoms) -> tuple[Freedoms, Force]:
-    """Rates per eliminated freedom, and the force that x leaves at the body."""
-    z, rates = Force.zero(), []
-    for (column, u, inverse_d), value in zip(done, x, strict=True):
-        rates.append((value - column.dot(z)) * inverse_d)
-        z = z + u * rates[-1]
-    return tuple(rates), z
-
-
-def _responses(done: Eliminations, rates: Freedoms, here: Motion) -> tuple[Freedoms, Motion]:
-    """What the freedoms do when the body is carried along by ``here``, the last eliminated one first."""
-    answers = []
-    for (column, u, inverse_d), rate in zip(reversed(done), reversed(rates), strict=True):
-        answers.append(rate - here.dot(u) * inverse_d)
-        here = here + column * answers[-1]
-    return tuple(reversed(answers)), here
+    return smoothed(done, filtered(done, x, Force.zero())[0], Motion.zero())[0]
 
 
 # ---- cross operators -------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 
 from recursa.errors import StateError, unknown_name
 from recursa.operators.expression import Expression, Vector
@@ -17,7 +18,8 @@ Spaces = Mapping[str, FreeSpace]
 """Declared vectors and the space of each."""
 
 
-def names_of(o: Operators) -> dict[str, Expression]:
+@lru_cache(maxsize=64)
+def names_of(o: Operators) -> Mapping[str, Expression]:
     """Every way to write an operator of a robot."""
     names: dict[str, Expression] = {}
     held = bool(o.model.ncon)
