@@ -7,6 +7,7 @@ step, which is as accurate as the whole one.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from recursa.dynamics import configuration
 from recursa.integrators import Integrator, weighted
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.simulation.described import count, floats, real
-from recursa.simulation.equations import Equations, chart_rates
+from recursa.simulation.equations import Equations, chart_rates, natively
 from recursa.simulation.friction import box_forces, holding_bounds, independent
 from recursa.simulation.steppers import RunState, Stepper
 from recursa.sweeps.batching import Array
@@ -109,7 +110,8 @@ class Manifold:
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.flat = configuration.moves_by_adding(robot.model)
-        self._chart = None if self.flat else robot.evaluator.trusting_entry(configuration.CHART_RATES)
+        chart = None if self.flat else robot.evaluator.trusting_entry(configuration.CHART_RATES)
+        self._chart_rates = natively(chart, partial(chart_rates, robot))
 
     def moved(self, q: Array, x: Array) -> Array:
         """``q exp(x)``."""
@@ -117,10 +119,7 @@ class Manifold:
 
     def chart_rates(self, x: Array, v: Array) -> Array:
         """dx/dt of ``q exp(x)`` at speed v."""
-        if self.flat:
-            return v
-        result: Any = NotImplemented if self._chart is None else self._chart(x, v)
-        return chart_rates(self.robot, x, v) if result is NotImplemented else result
+        return v if self.flat else self._chart_rates(x, v)
 
 
 _KICKS = 12
