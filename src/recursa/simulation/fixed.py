@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recursa.dynamics import configuration
-from recursa.integrators import Integrator, weighted
+from recursa.integrators import ArrayStep, Integrator
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.simulation.described import count, floats, real
 from recursa.simulation.equations import Equations, chart_rates, natively
@@ -151,7 +151,7 @@ def symmetric_step(equations: Equations, scheme: Any, on: OneRun, state: RunStat
     return reached._replace(q=q, u=u)
 
 
-class OneRun:
+class OneRun(ArrayStep):
     """Mechanics of one robot with what acts on it, from t to t + h; see :class:`recursa.integrators.Mechanics`.
 
     v holds the speeds that are integrated, and behind them, unless nothing does work, the work gained and lost, and
@@ -179,10 +179,6 @@ class OneRun:
         if self.equations.passive:
             return rates.v, rates.a
         return rates.v, np.concatenate([rates.a, (rates.gained, rates.lost), self.equations.learning])
-
-    def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
-        """``start + h (c1 x1 + c2 x2 + ...)``."""
-        return weighted(self.h, start, *terms)
 
     def settled(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Nothing acts on the new speeds alone."""
