@@ -117,9 +117,9 @@ if TYPE_CHECKING:
     from recursa.reach.workspace import workspace as workspace
     from recursa.results import read as read
     from recursa.results import resume as resume
+    from recursa.runs.options import Baumgarte as Baumgarte
     from recursa.runs.run import Run as Run
     from recursa.runs.sensitivity import Sensitivity as Sensitivity
-    from recursa.simulation.constrained import Baumgarte as Baumgarte
     from recursa.simulation.events import Event as Event
     from recursa.simulation.forces import Stops as Stops
     from recursa.simulation.touch import Touch as Touch
@@ -164,7 +164,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "Event": "recursa.simulation.events",
     "Run": "recursa.runs.run",
     "Sensitivity": "recursa.runs.sensitivity",
-    "Baumgarte": "recursa.simulation.constrained",
+    "Baumgarte": "recursa.runs.options",
     "Stops": "recursa.simulation.forces",
     "Touch": "recursa.simulation.touch",
     "study": "recursa.studies.study",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recursa.errors import RecursaError
-from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
+from recursa.model.columns import coordinate_names, freedom_names, named_columns
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from recursa.robot import Robot
 
-UNITS = {"v": ("rad/s", "m/s"), "a": ("rad/s^2", "m/s^2"), "tau": ("N m", "N")}  # of freedoms that turn, that slide
 WORDS = {"q": "coordinates", "v": "speeds", "a": "accelerations", "tau": "torques of the drives"}
 
 
@@ -34,7 +33,7 @@ def to_pandas(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Map
     units: dict[str, str] = {}
     for quantity, values in vectors.items():
         ending = "" if quantity == "q" else f":{quantity}"
-        for k, (name, unit) in enumerate(zip(_names(robot, quantity), _units(robot, quantity), strict=True)):
+        for k, (name, unit) in enumerate(named_columns(robot.model, quantity)):
             columns[name + ending], units[name + ending] = values[..., k].ravel(), unit
     for name, values in scalars.items():
         columns[name], units[name] = values, "J"
@@ -66,11 +65,11 @@ def to_xarray(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Map
         "t": ("t", np.array(t), {"units": "s"}),
         "coordinate": list(coordinate_names(robot.model)),
         "freedom": list(freedom_names(robot.model)),
-        "q_unit": ("coordinate", list(_units(robot, "q"))),
+        "q_unit": ("coordinate", _units(robot, "q")),
     }
     for quantity in vectors:
         if quantity != "q":
-            coordinates[f"{quantity}_unit"] = ("freedom", list(_units(robot, quantity)))
+            coordinates[f"{quantity}_unit"] = ("freedom", _units(robot, quantity))
     return xarray.Dataset(data, coordinates, {"robot": robot.name})
 
 
@@ -81,15 +80,8 @@ def _rows(vectors: Mapping[str, Array]) -> dict[str, int]:
     return dict(zip(names, shape, strict=True))
 
 
-def _names(robot: Robot, quantity: str) -> tuple[str, ...]:
-    return coordinate_names(robot.model) if quantity == "q" else freedom_names(robot.model)
-
-
-def _units(robot: Robot, quantity: str) -> tuple[str, ...]:
-    if quantity == "q":
-        return coordinate_units(robot.model)
-    turning, sliding = UNITS[quantity]
-    return tuple(turning if turns else sliding for turns in angular(robot.model))
+def _units(robot: Robot, quantity: str) -> list[str]:
+    return [unit for _, unit in named_columns(robot.model, quantity)]
 
 
 def _needed(package: str) -> RecursaError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -53,3 +54,11 @@ def bound(memory: int, seconds: int | None = None) -> None:
         with contextlib.suppress(AttributeError, ValueError, OSError):  # macOS refuses bounds of memory
             if most is not None:
                 resource.setrlimit(getattr(resource, name), (most, most))
+
+
+def total_memory() -> float:
+    """Bytes of memory of this machine; infinite where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * float(os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf

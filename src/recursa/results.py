@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from recursa.errors import ResultFileError
 from recursa.robot import Robot
-from recursa.runs.journal import MAGIC
+from recursa.runs.journal import MAGIC, ZIP, first_bytes
 from recursa.runs.npz_files import read_run
 from recursa.runs.run import Run
-from recursa.runs.saving import ZIP, first_bytes
 from recursa.simulation.checkpoint import Checkpoint, Kept, held_journal, interval
+from recursa.simulation.influences import Influences
 
 if TYPE_CHECKING:
     from recursa.studies.outcome import StudyResult
@@ -94,10 +94,11 @@ def resume(
     True
     """
     every = None if checkpoint_every is None else interval(checkpoint_every)
+    given = Influences(torque=torque, wrenches=wrenches, events=events, base=base, prescribed=prescribed)
     with held_journal(path) as journal:
         kept = Kept(journal.path)  # now that nobody else appends
         journal.end = kept.end
-        simulation = kept.simulation(Robot(kept.model), torque, wrenches, events, base, progress, prescribed)
+        simulation = kept.simulation(Robot(kept.model), given, progress)
         counts = len(simulation.samples), len(simulation.happened), len(simulation.pieces)
         keeper = None if kept.finished else Checkpoint(journal, kept.every if every is None else every, counts)
         return simulation.run(keeper)

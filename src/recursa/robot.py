@@ -39,10 +39,9 @@ from recursa.viewing import Viewing
 if TYPE_CHECKING:
     from recursa.integrators.table import SimulationIntegrator
     from recursa.operators.leaves import Operators
-    from recursa.runs.options import Coordinates
+    from recursa.runs.options import Baumgarte, Coordinates
     from recursa.runs.run import Run
     from recursa.runs.sensitivity import Sensitivity
-    from recursa.simulation.constrained import Baumgarte
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
 
 
@@ -317,58 +316,24 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         >>> run.energy_drift < 1e-9
         True
         """
-        from recursa.simulation import (
-            acting,
-            choosing,
-            driver,
-            forces,
-            moved_base,
-            options,
-            touch,
-        )  # SciPy takes long to import
-        from recursa.simulation import checkpoint as keeping
-        from recursa.simulation.events import events_of
+        from recursa.runs.options import Options, start_of
+        from recursa.simulation.influences import Influences  # SciPy takes long to import
 
-        chosen = options.options_of(
-            self.model,
-            duration,
-            integrator,
-            rtol,
-            atol,
-            step,
-            samples,
-            save_every,
-            dense,
-            losses,
-            progress,
-            coordinates,
-            baumgarte,
-        )
-        q, v = options.start_of(self.model, q0, v0)
+        options = Options.of(
+            self.model, duration=duration, integrator=integrator, rtol=rtol, atol=atol, step=step, samples=samples,
+            save_every=save_every, dense=dense, losses=losses, progress=progress, coordinates=coordinates,
+            baumgarte=baumgarte,
+        )  # fmt: skip
+        q, v = start_of(self.model, q0, v0)
         warn_of_conventions(self.model, q, self.evaluator.kept)
-        moved = moved_base.moved_base(self.model, base, chosen.duration)
-        touches = touch.touches_of(self.model, contacts)
-        equations = choosing.equations_of(
-            self,
-            chosen,
-            touches,
-            forces.torque_function(self, torque, moved),
-            forces.wrench_function(self, wrenches, moved),
-            forces.stop_forces(self, stops, q),
-            chosen.losses,
-            moved,
-            prescribed=prescribed,
-        )
-        watched = events_of(events)
+        influences = Influences(torque, wrenches, stops, events, base, contacts, prescribed)
         with motion(self.evaluator.kept):
             if checkpoint is None:
-                run = driver.Simulation(equations, q, v, chosen, watched).run()
+                run = influences.simulation(self, options, q, v).run()
             else:
-                every = keeping.interval(checkpoint_every)
-                given = acting.record(torque, wrenches, equations.stops, watched, base, touches, prescribed)
-                with keeping.free_journal(checkpoint) as journal:
-                    simulation = driver.Simulation(equations, q, v, chosen, watched)
-                    run = keeping.run_kept(simulation, journal, every, (q, v), given)
+                from recursa.simulation.checkpoint import simulated_with_checkpoints
+
+                run = simulated_with_checkpoints(self, options, influences, q, v, checkpoint, checkpoint_every)
             warn_of_conventions(self.model, run.q, self.evaluator.kept)
         return run
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,12 +30,14 @@ from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
 from recursa.model.constraints import Prescribed, called
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
+from recursa.processes import total_memory
 from recursa.quantities import Quantity
 from recursa.robot import Robot
-from recursa.rollout_steps import flat, stepped
-from recursa.runs.rollouts import Rollout, saved_times
+from recursa.rollout_steps import stepped
+from recursa.runs.rollouts import Rollout
 from recursa.sweeps import Plan
-from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare
+from recursa.sweeps.batching import Array, Batch, as_array, check_threads, in_rows, prepare
+from recursa.trajectories.coordinates import is_flat
 
 if TYPE_CHECKING:
     from recursa.control.closing import Closed
@@ -165,7 +166,8 @@ def rollout(
     for result, target in zip(results, targets, strict=True):
         if not np.may_share_memory(result, target):
             result[...] = target.reshape(result.shape)
-    return Rollout(results[0], results[1], robot, saved_times(length, count, every), results[2] if memory else None)
+    saved = length * np.arange(every, count + 1, every)
+    return Rollout(results[0], results[1], robot, saved, results[2] if memory else None)
 
 
 # ---- arguments -----------------------------------------------------------------------------------------------------
@@ -223,17 +225,8 @@ class _Torques:
             raise StateError("torque must be real")
         varying = array.ndim == axes + 2
         tail = (steps, nv) if varying else (nv,)
-        batch = array.shape[: -len(tail)]
-        try:
-            fits = array.shape[-len(tail) :] == tail and np.broadcast_shapes(batch, start.shape) == start.shape
-        except ValueError:
-            fits = False
-        if not fits:
-            raise ShapeError(f"torque has shape {array.shape}, expected {_shapes(start.shape, steps, nv)}")
-        step = nv if varying else 0
-        if math.prod(batch) == 1:  # the same for all rows
-            return _Torques(array.reshape(-1), 0, step)
-        return _Torques(np.broadcast_to(array, (*start.shape, *tail)), math.prod(tail), step)
+        rows = in_rows("torque has", array, start.shape, tail, _shapes(start.shape, steps, nv))
+        return _Torques(rows.reshape(-1), math.prod(tail) * (len(rows) > 1), nv * varying)
 
 
 def _shapes(batch: tuple[int, ...], steps: int, nv: int) -> str:
@@ -311,20 +304,12 @@ def _results(
         f"{start.size} rows of {sizes[0][0]} saved states are {needed / 2**30:.3g} GiB, more than the memory. Save "
         "fewer states with save_every=, take fewer rows at a time, or give memory-mapped arrays as out="
     )
-    if needed > _memory():
+    if needed > total_memory():
         raise refused
     try:
         return tuple(result_array(batch, size, None) for size in sizes)
     except (MemoryError, ValueError):  # the latter for sizes that no array can have
         raise refused from None
-
-
-def _memory() -> float:
-    """Bytes of memory of this machine, as far as that can be told."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):
-        return math.inf
 
 
 def _target(result: Array, dtype: np.dtype[Any], rows: int, inputs: tuple[Array, ...]) -> Array:
@@ -396,7 +381,7 @@ def _motions(
     given = [*(() if pushes is None else ("wrenches",)), *own]
     acceleration = answered(FORWARD_DYNAMICS, given, {"losses": losses})
     moved = answered(configuration.INTEGRATE)
-    local_rate = None if flat(model) else answered(configuration.CHART_RATES)
+    local_rate = None if is_flat(model) else answered(configuration.CHART_RATES)
     law = None if closed is None else closed.followed(stages, form)
     placing = None if pushes is None else pushes.placing(model, form)
     size = 0 if pushes is None else pushes.size

@@ -11,24 +11,19 @@ from recursa.dynamics import articulated, configuration
 from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
 from recursa.dynamics.losses import Losses
 from recursa.errors import SingularHingeError
-from recursa.integrators import Scheme, stages_of, weighted
+from recursa.integrators import ArrayStep, Scheme, stages_of
 from recursa.kernels.rollout_kernel import RolloutRun
-from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
+from recursa.trajectories.coordinates import is_flat
 
 if TYPE_CHECKING:
     from recursa.control.closing import Closed
     from recursa.control.pushes import Pushes
 
 _CLOSING = 6  # steps of Newton's method; the second is at rounding level as a rule
-
-
-def flat(model: Model) -> bool:
-    """Whether every joint has one freedom, so that coordinates are numbers and their rates the speeds."""
-    return all(joint.kind.nv == 1 for joint in model.joints)
 
 
 def stepped(
@@ -89,7 +84,7 @@ ACCELERATION = Quantity(
 )  # fmt: skip
 
 
-class _Rows:
+class _Rows(ArrayStep):
     """Mechanics of rows (B, n) by the methods of the robot; see :class:`recursa.integrators.Mechanics`."""
 
     def __init__(
@@ -103,12 +98,10 @@ class _Rows:
         pushes: Pushes | None = None,
     ) -> None:
         self.closed, self.stages, self.step, self.pushes = closed, stages, 0, pushes
-        self.robot = robot
-        self.run = run
-        self.losses = losses
-        self.threads = threads
+        self.robot, self.run, self.h = robot, run, run.step
+        self.losses, self.threads = losses, threads
         self.extra = {} if run.parameters is None else {"parameters": run.parameters}
-        self.flat = flat(robot.model)
+        self.flat = is_flat(robot.model)
         self.tau = np.zeros((run.rows, robot.nv), run.v.dtype)
 
     def take_torque(self, step: int) -> None:
@@ -162,6 +155,3 @@ class _Rows:
         if self.flat:
             return v
         return self.robot.evaluator.evaluate(configuration.CHART_RATES, {"x": u, "v": v}, threads=self.threads)
-
-    def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
-        return weighted(self.run.step, start, *terms)

@@ -139,7 +139,7 @@ def test_what_cannot_be_is_said():
         rc.free.reorient(robot, q0, [0, 0, 0, 0])
     with pytest.raises(rc.StateError, match="harmonics must be a whole number"):
         rc.free.reorient(robot, q0, aim, harmonics=0)
-    with pytest.raises(rc.StateError, match="reach must be a number above 0"):
+    with pytest.raises(rc.StateError, match="reach must be finite and above 0"):
         rc.free.reorient(robot, q0, aim, reach=-1.0)
     with pytest.raises(rc.ShapeError, match="one configuration"):
         rc.free.reorient(robot, np.stack([q0, q0]), aim)

@@ -217,11 +217,11 @@ def test_angles_go_on_past_half_a_turn():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"duration": -1.0}, rc.StateError, "duration must be a positive number of seconds"),
-        ({"step": float("nan")}, rc.StateError, "step must be a positive number of seconds"),
+        ({"duration": -1.0}, rc.StateError, "duration must be finite and above 0 s"),
+        ({"step": float("nan")}, rc.StateError, "step must be finite and above 0 s"),
         ({"step": 1e-12}, rc.StateError, "are too many for one run"),
         ({"integrator": "rk5"}, rc.UnknownNameError, "Did you mean 'rk4'"),
-        ({"save_every": 0}, rc.StateError, "save_every must be a positive whole number"),
+        ({"save_every": 0}, rc.StateError, "save_every must be a whole number of at least 1"),
         ({"torque": [1.0, 2.0]}, rc.ShapeError, r"torque has shape \(2,\)"),
         ({"v0": np.full(8, np.nan)}, rc.StateError, "v0 must be finite"),
         ({"v0": np.full(8, 1e200)}, rc.SimulationError, "the motion is not finite from t = "),

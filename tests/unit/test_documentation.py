@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import pytest
 
 import recursa as rc
-import recursa.simulation.options  # names that robots know for type checkers alone
+import recursa.simulation.influences  # names that robots know for type checkers alone
 
 
 class Names(dict):

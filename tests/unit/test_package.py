@@ -207,6 +207,20 @@ def test_import_loads_nothing_heavy() -> None:
     assert out[-1] == "1"
 
 
+def test_plain_run_imports_neither_checkpoints_nor_hdf5_nor_contacts() -> None:
+    """What a run does not need is imported by the runs that do."""
+    code = (
+        "import recursa as rc, sys\n"
+        "rc.robots.planar(1).simulate([0.3], duration=0.01, progress=False)\n"
+        "print(*sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    needless = ("checkpoint", "constrained", "prescribed", "touch", "touching", "touch_geometry", "complementarity")
+    assert "recursa.simulation.driver" in out
+    assert not {"h5py", "recursa.runs.hdf5", "recursa.runs.journal", "recursa.simulation.diagonal"} & set(out)
+    assert not {f"recursa.simulation.{name}" for name in needless} & set(out)
+
+
 def test_import_changes_no_global_setting() -> None:
     code = (
         "import numpy as np, warnings, sys\n"

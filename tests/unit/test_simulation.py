@@ -19,12 +19,12 @@ import pytest
 import recursa as rc
 from numeric import central, close
 from recursa.integrators import INTEGRATORS, names
+from recursa.runs.options import Options
 from recursa.simulation.driver import Simulation
 from recursa.simulation.equations import Equations, chart_rates, coordinate_rates
 from recursa.simulation.events import events_of
 from recursa.simulation.forces import torque_function
 from recursa.simulation.friction import box_forces
-from recursa.simulation.options import options_of
 from recursa.simulation.progress import ProgressBar
 from recursa.trajectories.limits import violations
 from robot_data import urdf_files
@@ -493,8 +493,8 @@ def test_bad_stops_and_directions_are_refused() -> None:
     b = rc.Builder("door").link("leaf", mass=1.0, inertia=(1, 1, 1))
     b.joint("hinge", "revolute", parent="world", child="leaf", axis=(0, 1, 0), limits=(-1.0, 0.5))
     for stops, message in (
-        (rc.Stops(stiffness=-1.0), "stiffness of stops must be finite and not negative"),
-        (rc.Stops(damping="much"), "damping of stops must be a number"),  # type: ignore[arg-type]
+        (rc.Stops(stiffness=-1.0), "stiffness of stops of joint .* is -1; it must be at least 0, and finite"),
+        (rc.Stops(damping="much"), "damping of stops must be numbers"),  # type: ignore[arg-type]
     ):
         with pytest.raises(rc.StateError, match=message):
             b.build().simulate([0.0], duration=0.1, stops=stops)
@@ -531,7 +531,9 @@ def test_limits_are_found_between_samples(integrator: str) -> None:
 def test_run_restored_halfway_equals_the_uninterrupted_one_to_the_bit(integrator: str) -> None:
     robot = pendulum(damping=0.1, friction=0.4)
     step = None if INTEGRATORS[integrator].adaptive else 0.02
-    options = options_of(robot.model, 1.2, integrator, 1e-6, 1e-7, step, None, 1, False, True, False)
+    options = Options.of(
+        robot.model, duration=1.2, integrator=integrator, rtol=1e-6, atol=1e-7, step=step, progress=False
+    )
 
     def fresh() -> Simulation:
         equations = Equations(robot, torque_function(robot, lambda t, q, v: [0.1 * np.sin(3 * t)]))

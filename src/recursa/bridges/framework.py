@@ -15,7 +15,7 @@ from recursa.bridges.differentiable import Arguments, DifferentiableRobot, batch
 from recursa.bridges.functions import GraphFunction
 from recursa.errors import StateError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
-from recursa.integrators.mechanics import weighted
+from recursa.integrators import ArrayStep
 from recursa.integrators.table import named
 from recursa.model.model import Model
 
@@ -204,11 +204,11 @@ def _restored(kind: type[FrameworkRobot[Any]], model: Model, *settings: Any) -> 
     return kind(Evaluator(model), *settings)
 
 
-class _Mechanics:
+class _Mechanics(ArrayStep):
     """What a step of an integrator asks for (integrators/mechanics.py), on a framework's arrays."""
 
     def __init__(self, robot: FrameworkRobot[Any], tau: Any, dt: Any, options: dict[str, Any]) -> None:
-        self.robot, self.tau, self.dt, self.options = robot, tau, dt, options
+        self.robot, self.tau, self.h, self.options = robot, tau, dt, options
 
     def slope(self, q: Any, v: Any, at: float) -> tuple[Any, Any]:
         return v, self.robot.quantity("forward_dynamics", q, v, self.tau, **self.options)
@@ -218,9 +218,3 @@ class _Mechanics:
 
     def local_rate(self, u: Any, speeds: Any) -> Any:
         return self.robot.quantity("configuration.chart_rates", u, speeds)
-
-    def combined(self, start: Any, *terms: tuple[float, Any]) -> Any:
-        return weighted(self.dt, start, *terms)
-
-    def settled(self, q: Any, v: Any) -> tuple[Any, Any]:
-        return v, v

@@ -19,8 +19,7 @@ from recursa.cli.motion import limits_data, warn_of_limits
 from recursa.cli.root import JSON
 from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
 from recursa.results import saved_run
-from recursa.runs.journal import MAGIC
-from recursa.runs.saving import first_bytes
+from recursa.runs.journal import MAGIC, first_bytes
 from recursa.simulation.checkpoint import Kept
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, X, added, parts_of
-from recursa.control.inputs import desired, gain, numbers, per_freedom
-from recursa.control.law import TREES_ONLY, Law
+from recursa.control.inputs import desired, gain, numbers, vector
+from recursa.control.law import TREES_ONLY, Law, weighed
 from recursa.control.tracking import TRACKING, deviation
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.reference import ADAPTATION, REFERENCE_DYNAMICS, pseudo_inertia
@@ -20,6 +20,7 @@ from recursa.model.model import WORLD
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar, where
 from recursa.sweeps.batching import Array
+from recursa.trajectories.bounds import per_freedom
 
 AdaptiveMethod = Literal["gradient", "natural"]
 _METHODS: tuple[str, ...] = get_args(AdaptiveMethod)
@@ -68,7 +69,9 @@ class Adaptive(Law):
 
     on_constraints = TREES_ONLY
     remembers = "estimate"
+    GAINS: tuple[str, ...] = ("bandwidth", "damping", "adaptation")
     SIGNED = ("estimate", "low", "high")
+    CHOICES = ("method", "losses", "bounded")
 
     def __init__(
         self,
@@ -100,17 +103,9 @@ class Adaptive(Law):
         self.bounded = bounds is not None
         if bounds is not None:
             self.low, self.high = self._bounds(bounds)
+            self.GAINS += ("low", "high")
         if method == "natural":
             self._require_possible()
-
-    @property
-    def GAINS(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Bounds are among them if there are some."""
-        return ("bandwidth", "damping", "adaptation", *(("low", "high") if self.bounded else ()))
-
-    def built_in(self) -> tuple[Hashable, ...]:
-        """The method, losses, whether there are bounds."""
-        return self.method, self.losses, self.bounded
 
     # ---- the law -----------------------------------------------------------------------------------------------------
 
@@ -171,15 +166,12 @@ class Adaptive(Law):
     def lyapunov_rate(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
         """Its derivative in time, ``-s damping s``, without limits, losses and bounds."""
         s = self.sliding(t, q, v)
-        return np.asarray(-(s * (s @ self.damping if self.damping.ndim == 2 else s * self.damping)).sum(axis=-1))
+        return np.asarray(-(s * weighed(self.damping, s)).sum(axis=-1))
 
     # ---- what users hand in ------------------------------------------------------------------------------------------
 
     def _parameters(self, name: str, value: ArrayLike) -> Array:
-        array = numbers(name, value)
-        if array.shape != (self.memory,):
-            raise ShapeError(f"{name} has shape {array.shape}, expected ({self.memory},): ten numbers per body")
-        return array
+        return vector(name, value, self.memory, "ten numbers per body")
 
     def _rates(self, adaptation: Any) -> Array:
         array = numbers("adaptation", adaptation)

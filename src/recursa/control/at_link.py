@@ -1,25 +1,31 @@
-"""What laws at a link share: how far it is from a pose, the inertia that it shows, targets as functions of time."""
+"""What laws at a link share: how far it is from a pose, the inertia that it shows, a target in time, a posture."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from recursa.control.inputs import desired, hint_at_metres, numbers, pose
+from recursa.control.arithmetic import Arithmetic, OnArrays, X
+from recursa.control.inputs import as_posture, desired, each_instant, hint_at_metres, movable_link, numbers, pose
+from recursa.control.law import Law
 from recursa.control.pose_line import PoseLine
-from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.control.rate_damping import slowed
+from recursa.dynamics.configuration import DIFFERENCE
+from recursa.errors import ShapeError
+from recursa.operational.quantities import NAMED_ROWS
 from recursa.robot import Robot
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar, half_cotangent, reciprocal, sqrt
 from recursa.spatial.vec3 import Vec3
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, times
+from recursa.trajectories.bounds import per_freedom
 
 Numbers = Sequence[Scalar]
 Target = Callable[[Any], tuple[Array, Array, Array]]
-_ROWS = {"twist": (0, 1, 2, 3, 4, 5), "orientation": (0, 1, 2), "position": (3, 4, 5)}
 _ROUNDING = 1e-15  # of a compliance: all there is where no row can be moved
 
 
@@ -47,10 +53,13 @@ def work_conjugate(e: Numbers, y: Numbers) -> list[Scalar]:
 
     With ``y = K e`` it is the gradient of ``e K e / 2``, so that a spring of any stiffness gives back what it took.
     """
-    theta, moment = Vec3(*e[:3]), Vec3(*y[:3])
-    once = theta.cross(moment)
-    twice = theta.cross(once)
-    return [*(moment - once * 0.5 + twice * half_cotangent(theta.norm_squared())), *y[3:]]
+    return [*in_chart(Vec3(*e[:3]), Vec3(*y[:3])), *y[3:]]
+
+
+def in_chart(theta: Vec3, x: Vec3) -> Vec3:
+    """``theta / (exp(theta) - 1) x``: the rate of a rotation vector in world axes, or the dual of that in link axes."""
+    once = theta.cross(x)
+    return x - once * 0.5 + theta.cross(once) * half_cotangent(theta.norm_squared())
 
 
 def shown_force(rows: Sequence[int], share: float, compliance: Numbers, acceleration: Numbers) -> list[Scalar]:
@@ -98,18 +107,6 @@ def shown_inertia(rows: Sequence[int], share: float, compliance: Numbers) -> lis
 # ---- what users hand in ----------------------------------------------------------------------------------------------
 
 
-def chosen_rows(coordinates: str | Sequence[int]) -> tuple[int, ...]:
-    """Rows of (omega, v) by name or number."""
-    if isinstance(coordinates, str):
-        if coordinates not in _ROWS:
-            raise unknown_name("set of coordinates", coordinates, _ROWS)
-        return _ROWS[coordinates]
-    rows = tuple(coordinates)
-    if not rows or any(row not in range(6) for row in rows) or len(set(rows)) < len(rows):
-        raise StateError(f"coordinates are different rows 0..5 of (omega, v), not {rows}")
-    return rows
-
-
 def target_of(robot: Robot, link: str, target: Any) -> Target:
     """Whatever is to be followed as a function from instants to pose, velocity and acceleration of the link."""
     if hasattr(target, "sample"):
@@ -119,20 +116,15 @@ def target_of(robot: Robot, link: str, target: Any) -> Target:
             q, v, a = motion(t)
             jacobian = robot.jacobian(q, link, frame="mixed")
             rate = robot.jacobian_derivative(q, v, link, frame="mixed")
-            return robot.pose(q, link), _times(jacobian, v), _times(jacobian, a) + _times(rate, v)
+            return robot.pose(q, link), times(jacobian, v), times(jacobian, a) + times(rate, v)
 
         return along
     follow: Target = target
     if not isinstance(target, PoseLine):
-        follow = partial(_called, target) if callable(target) else partial(_standing, pose("target", target))
+        called: Any = partial(each_instant, partial(_called, target))
+        follow = called if callable(target) else partial(_standing, pose("target", target))
     hint_at_metres(robot, link, follow(0.0)[0])  # other mistakes are found here, too
     return follow
-
-
-def sampled(found: tuple[Array, Array, Array]) -> Array:
-    """Pose, velocity and acceleration as one row (..., 28)."""
-    here, velocity, acceleration = found
-    return np.concatenate([here.reshape(*here.shape[:-2], 16), velocity, acceleration], axis=-1)
 
 
 def _standing(fixed: Array, t: Any) -> tuple[Array, Array, Array]:
@@ -140,21 +132,67 @@ def _standing(fixed: Array, t: Any) -> tuple[Array, Array, Array]:
     return np.broadcast_to(fixed, (*np.shape(t), 4, 4)), still, still
 
 
-def _called(target: Callable[[float], Any], t: Any) -> tuple[Array, Array, Array]:
-    times = np.asarray(t, dtype=float)
-    if times.ndim:
-        columns = zip(*(_called(target, float(x)) for x in times.ravel()), strict=True)
-        return tuple(np.array(part).reshape(*times.shape, *part[0].shape) for part in columns)  # type: ignore[return-value]
-    found, still = target(float(times)), np.zeros(6)
+def _called(target: Callable[[float], Any], t: float) -> tuple[Array, Array, Array]:
+    found, still = target(t), np.zeros(6)
     here, velocity, acceleration = found if isinstance(found, tuple) else (found, still, still)
     motion = numbers("the target's velocity", velocity), numbers("the target's acceleration", acceleration)
     if any(part.shape != (6,) for part in motion):
         raise ShapeError(
-            f"the target at t = {float(times):g} s has velocity and acceleration of shapes {motion[0].shape} and "
+            f"the target at t = {t:g} s has velocity and acceleration of shapes {motion[0].shape} and "
             f"{motion[1].shape}, expected (6,): (omega, v) in world axes"
         )
-    return pose(f"the target at t = {float(times):g} s", here), *motion
+    return pose(f"the target at t = {t:g} s", here), *motion
 
 
-def _times(matrix: Array, vector: Array) -> Array:
-    return (matrix @ vector[..., None])[..., 0]
+# ---- laws ------------------------------------------------------------------------------------------------------------
+
+
+class LinkLaw(Law):
+    """A law about a link that follows a target, and about a posture for what the link leaves to the joints."""
+
+    GAINS: tuple[str, ...] = ("stiffness", "damping", "posture_damping")
+    SIGNED: tuple[str, ...] = ("posture",)
+    rows: tuple[int, ...] = NAMED_ROWS["twist"]
+
+    def __init__(
+        self,
+        robot: Robot,
+        link: str,
+        target: Any,
+        posture: Any,
+        posture_stiffness: Any,
+        posture_damping: Any,
+        *limits: Any,
+    ) -> None:
+        super().__init__(robot, *limits)
+        self.link = movable_link(robot, link)
+        self._target = target_of(robot, link, target)
+        self.posture = None if posture is None else as_posture(robot, "posture", posture)
+        self.posture_stiffness = per_freedom(robot, "posture_stiffness", posture_stiffness)
+        damping = 2.0 * np.sqrt(self.posture_stiffness) if posture_damping is None else posture_damping
+        self.posture_damping = per_freedom(robot, "posture_damping", damping)
+        if posture is not None:
+            self.GAINS += ("posture_stiffness", "posture")
+
+    def sample(self, t: ArrayLike) -> Array:
+        """The target's pose, velocity and acceleration."""
+        here, velocity, acceleration = self._target(t)
+        return np.concatenate([here.reshape(*here.shape[:-2], 16), velocity, acceleration], axis=-1)
+
+    def error(self, t: ArrayLike, q: ArrayLike) -> Array:
+        """From the link to its target (..., m): rotation vector and way, world axes, the rows that are controlled."""
+        here, there = (x.reshape(*x.shape[:-2], 16) for x in (self.robot.pose(q, self.link), self._target(t)[0]))
+        return OnArrays(self.robot).apply(error_between, 6, here, there)[..., self.rows]
+
+    def _to_spare(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X]) -> X:
+        """``a_0``, what joints do where the link does not notice: damped, and towards a posture if there is one."""
+        nv = self.robot.nv
+        if self.posture is None:
+            return on.apply(slowed, nv, gains["posture_damping"], v)
+        way = on.ask(DIFFERENCE, q0=q, q1=gains["posture"])
+        return on.apply(_returning, nv, gains["posture_damping"], v, gains["posture_stiffness"], way)
+
+
+def _returning(damping: Numbers, v: Numbers, stiffness: Numbers, way: Numbers) -> list[Scalar]:
+    """``a_0``: towards the posture, damped."""
+    return [k * x - d * y for d, y, k, x in zip(damping, v, stiffness, way, strict=True)]

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import OnArrays, OnLoop, OnSizes, parts_of
-from recursa.control.law import Law, size_of
+from recursa.control.law import Law
 from recursa.errors import ShapeError, StateError, TooLargeError
 from recursa.kernels.rollout_emit import Loop, Slot
 from recursa.robot import Robot
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, in_rows
 
 _HOME = __name__.rpartition(".")[0]
 _MOST_SAMPLES = 2**31  # bytes; more steps than that are no longer one table
@@ -135,7 +135,7 @@ class Followed:
 
     def __init__(self, law: Law, stages: tuple[float, ...], form: str | None, *, several: bool = False) -> None:
         self.law, self.stages, self.memory, self.several = law, stages, law.memory, several
-        self.gains, self.samples = size_of(law.tuning), law.sample(0.0).shape[-1]
+        self.gains, self.samples = sum(x.size for x in law.tuning.values()), law.sample(0.0).shape[-1]
         on = OnSizes(law.robot, form)
         law.drive(on, law.robot.nq, law.robot.nv, _by_name(law, self.gains, on), self.samples, self.memory)
         self.programs = on.programs
@@ -154,14 +154,5 @@ def _by_name(law: Law, gains: Any, on: Any) -> dict[str, Any]:
 
 def _in_rows(name: str, array: Array, own: tuple[int, ...], shape: tuple[int, ...]) -> Array:
     """Numbers (B, n), or (1, n) where all rows have the same, for a batch of a shape."""
-    batch = array.shape[: array.ndim - len(own)]
-    try:
-        fits = np.broadcast_shapes(batch, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        wanted = ", ".join(str(n) for n in (*shape, *own))
-        raise ShapeError(f"{name} has shape {array.shape}, expected ({wanted}): as many rows as the states have")
-    if prod(batch) == 1:
-        return np.ascontiguousarray(array.reshape(1, -1))
-    return np.ascontiguousarray(np.broadcast_to(array, (*shape, *own))).reshape(prod(shape), -1)
+    wanted = ", ".join(str(n) for n in (*shape, *own))
+    return in_rows(f"{name} has", array, shape, own, f"({wanted}): as many rows as the states have")

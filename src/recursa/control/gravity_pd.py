@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, X, parts_of
 from recursa.control.inputs import as_posture, desired, gain
-from recursa.control.law import Law
+from recursa.control.law import Law, weighed
 from recursa.control.tracking import PULL, TRACKING
 from recursa.errors import StateError
 from recursa.robot import Robot
@@ -45,7 +45,9 @@ class GravityPD(Law):
     array([ 0.3, -0.5])
     """
 
+    GAINS: tuple[str, ...] = ("stiffness", "damping")
     SIGNED = ("target",)
+    CHOICES = ("moving", "gravity")
 
     def __init__(
         self,
@@ -65,15 +67,8 @@ class GravityPD(Law):
         self.target = target if self.moving else as_posture(robot, "target", target)
         self.stiffness, self.damping = gain(robot, "stiffness", stiffness), gain(robot, "damping", damping)
         self.gravity = bool(gravity)
-
-    @property
-    def GAINS(self) -> tuple[str, ...]:  # type: ignore[override]
-        """A posture is among them: rows of a rollout may go to different ones."""
-        return ("stiffness", "damping", *(() if self.moving else ("target",)))
-
-    def built_in(self) -> tuple[Hashable, ...]:
-        """Whether the target moves, whether gravity is compensated."""
-        return self.moving, self.gravity
+        if not self.moving:
+            self.GAINS += ("target",)  # rows of a rollout may go to different postures
 
     def sample(self, t: ArrayLike) -> Array:
         """Desired q, v, a; nothing where a posture is held."""
@@ -90,23 +85,19 @@ class GravityPD(Law):
         x, off, _, _ = parts_of(on, on.ask(TRACKING, q=q, v=v, q_d=q_d, v_d=v_d, a_d=a_d), *[nv] * 4)
         spring = on.ask(PULL, q=q, q_d=q_d, y=self._gained(on, gains["stiffness"], x, "stiffness"))
         tau = self._sum(on, spring, self._gained(on, gains["damping"], off, "damping"))
-        return (self._sum(on, tau, self._resting(on, q, v)) if self.gravity else tau), None
+        return self._carried(on, q, v, tau), None
 
     def lyapunov(self, q: ArrayLike, v: ArrayLike) -> Array:
         """``v M v / 2 + x stiffness x / 2`` (...) of a posture that is held."""
         x = self.robot.difference(q, self._posture())
-        return np.asarray(self.robot.kinetic_energy(q, v) + 0.5 * (x * _times(self.stiffness, x)).sum(axis=-1))
+        return np.asarray(self.robot.kinetic_energy(q, v) + 0.5 * (x * weighed(self.stiffness, x)).sum(axis=-1))
 
     def lyapunov_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Its derivative in time, ``-v damping v``, without limits and losses."""
         speeds = np.asarray(v, dtype=float)
-        return np.asarray(-(speeds * _times(self.damping, speeds)).sum(axis=-1))
+        return np.asarray(-(speeds * weighed(self.damping, speeds)).sum(axis=-1))
 
     def _posture(self) -> Array:
         if self.moving:
             raise StateError("the Lyapunov function is about a posture that is held, and this target moves")
         return np.asarray(self.target)
-
-
-def _times(gain: Array, x: Array) -> Array:
-    return x @ gain if gain.ndim == 2 else x * gain

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.arithmetic import Arithmetic, OnArrays, X, added, parts_of
-from recursa.control.at_link import error_between, rotation_in, sampled, shown_force, target_of, work_conjugate
-from recursa.control.inputs import as_posture, movable_link, numbers, per_freedom, small_gain
-from recursa.control.law import Law
-from recursa.control.operational_space import OperationalSpace, to_spare
+from recursa.control.arithmetic import Arithmetic, X, added, parts_of
+from recursa.control.at_link import LinkLaw, error_between, in_chart, rotation_in, shown_force, work_conjugate
+from recursa.control.inputs import small_gain, vector
+from recursa.control.law import weighed
+from recursa.control.operational_space import OperationalSpace
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
 from recursa.errors import ShapeError, StateError
 from recursa.operational.quantities import OPERATIONAL_COMPLIANCE
 from recursa.robot import Robot
 from recursa.spatial.rotation import Rotation
-from recursa.spatial.scalars import Scalar, half_cotangent
+from recursa.spatial.scalars import Scalar
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array
 
+_WRENCH = "(moment, force) in world axes"
 _SINGULAR = 1e-10  # share of the compliance below which a direction cannot be moved; J* Lambda J is bounded anyway
-_ALL = (0, 1, 2, 3, 4, 5)
+_YIELDING = ("mass", "compliance_stiffness", "compliance_damping")
 
 
-class Impedance(Law):
+class Impedance(LinkLaw):
     """A link on a spring: ``tau = J* (stiffness e + damping (x'_d - x')) + g(q)``, and damping in the null space.
 
     Whoever pushes the link by a wrench F feels the spring: at rest it yields by ``inv(stiffness) F``. No force has to
@@ -54,7 +55,7 @@ class Impedance(Law):
     True
     """
 
-    SIGNED = ("posture",)
+    CHOICES = ("link", "gravity")
 
     def __init__(
         self,
@@ -72,28 +73,10 @@ class Impedance(Law):
         drive_base: bool = False,
         actuated: Collection[str] | None = None,
     ) -> None:
-        super().__init__(robot, effort, drive_base, actuated)
-        self.link = movable_link(robot, link)
-        self._target = target_of(robot, link, target)
+        held = posture, posture_stiffness, posture_damping
+        super().__init__(robot, link, target, *held, effort, drive_base, actuated)
         self.stiffness, self.damping = small_gain("stiffness", stiffness, 6), small_gain("damping", damping, 6)
-        self.posture = None if posture is None else as_posture(robot, "posture", posture)
-        self.posture_stiffness = per_freedom(robot, "posture_stiffness", posture_stiffness)
-        self.posture_damping = per_freedom(robot, "posture_damping", posture_damping)
         self.gravity = bool(gravity)
-
-    @property
-    def GAINS(self) -> tuple[str, ...]:  # type: ignore[override]
-        """A posture is among them if there is one."""
-        with_posture = () if self.posture is None else ("posture_stiffness", "posture")
-        return ("stiffness", "damping", "posture_damping", *with_posture)
-
-    def built_in(self) -> tuple[Hashable, ...]:
-        """The link, whether gravity is compensated, whether there is a posture."""
-        return self.link, self.gravity, self.posture is None
-
-    def sample(self, t: ArrayLike) -> Array:
-        """The target's pose, velocity and acceleration."""
-        return sampled(self._target(t))
 
     def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """Spring and damper at the link; weight, and what the link does not notice, at the joints."""
@@ -105,25 +88,19 @@ class Impedance(Law):
         off = on.apply(_less, 6, velocity, on.product(jacobian, v, 6))
         wrench = on.apply(added, 6, spring, self._gained(on, gains["damping"], off, "damping"))
         still = on.apply(lambda _: [0.0] * nv, nv, v)
-        rest = self._allowed(on, q, still, to_spare(on, q, v, gains))  # a_0
+        rest = self._allowed(on, q, still, self._to_spare(on, q, v, gains))  # a_0
         noticed = on.apply(
-            partial(shown_force, _ALL, _SINGULAR), 6, on.ask(OPERATIONAL_COMPLIANCE, link, q=q),
+            partial(shown_force, self.rows, _SINGULAR), 6, on.ask(OPERATIONAL_COMPLIANCE, link, q=q),
             on.product(jacobian, rest, 6),
         )  # fmt: skip
         pushed = on.product(jacobian, on.apply(_less, 6, wrench, noticed), nv, transposed=True)
         tau = self._sum(on, self._moving(on, q, still, rest), pushed)
         return (tau if self.gravity else on.apply(_less, nv, tau, self._resting(on, q, v))), None
 
-    def error(self, t: ArrayLike, q: ArrayLike) -> Array:
-        """From the link to its target (..., 6): rotation vector and way, world axes."""
-        here, there = (x.reshape(*x.shape[:-2], 16) for x in (self.robot.pose(q, self.link), self._target(t)[0]))
-        return OnArrays(self.robot).apply(error_between, 6, here, there)
-
     def lyapunov(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
         """``v M v / 2 + e stiffness e / 2`` (...)."""
         e = self.error(t, q)
-        y = e @ self.stiffness if self.stiffness.ndim == 2 else e * self.stiffness
-        return np.asarray(self.robot.kinetic_energy(q, v) + 0.5 * (e * y).sum(axis=-1))
+        return np.asarray(self.robot.kinetic_energy(q, v) + 0.5 * (e * weighed(self.stiffness, e)).sum(axis=-1))
 
 
 class Admittance(OperationalSpace):
@@ -176,17 +153,13 @@ class Admittance(OperationalSpace):
         self.mass = small_gain("inertia", inertia, 6, definite=True)
         self.compliance_stiffness = small_gain("compliance_stiffness", compliance_stiffness, 6)
         self.compliance_damping = small_gain("compliance_damping", compliance_damping, 6)
-        for name in ("mass", "compliance_stiffness", "compliance_damping"):
+        self.GAINS += _YIELDING
+        for name in _YIELDING:
             if getattr(self, name).ndim == 2:
                 raise ShapeError(f"{name.replace('mass', 'inertia')} is one number or six, not a matrix")
-        self.force = force if callable(force) else _wrench("force", force)
+        self.force = force if callable(force) else vector("force", force, 6, _WRENCH)
         self._measured(np.zeros(1))  # a mistake is found now
         self.yielded = np.zeros(12)
-
-    @property
-    def GAINS(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those of the inner loop, and those of the motion that it follows."""
-        return (*OperationalSpace.GAINS.fget(self), "mass", "compliance_stiffness", "compliance_damping")  # type: ignore[attr-defined]
 
     def sample(self, t: ArrayLike) -> Array:
         """The target's pose, velocity and acceleration, and the wrench that is measured."""
@@ -194,23 +167,15 @@ class Admittance(OperationalSpace):
 
     def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """The pose that yields, and torques towards it."""
-        names = ("mass", "compliance_stiffness", "compliance_damping")
-        learned = on.apply(_yielding, 12, memory, on.part(sample, 28, 6), *(gains[name] for name in names))
+        learned = on.apply(_yielding, 12, memory, on.part(sample, 28, 6), *(gains[name] for name in _YIELDING))
         followed = on.apply(_displaced, 28, on.part(sample, 0, 28), memory, learned)
         return self._followed(on, q, v, gains, *parts_of(on, followed, 16, 6, 6)), learned
 
     def _measured(self, t: Array) -> Array:
         if not callable(self.force):
             return np.broadcast_to(self.force, (*t.shape, 6))
-        found = [_wrench(f"the force at t = {x:g} s", self.force(float(x))) for x in t.ravel()]
+        found = [vector(f"the force at t = {x:g} s", self.force(float(x)), 6, _WRENCH) for x in t.ravel()]
         return np.array(found).reshape(*t.shape, 6)
-
-
-def _wrench(name: str, value: Any) -> Array:
-    array = numbers(name, value)
-    if array.shape != (6,):
-        raise ShapeError(f"{name} has shape {array.shape}, expected (6,): (moment, force) in world axes")
-    return array
 
 
 def _less(a: list[Scalar], b: list[Scalar]) -> list[Scalar]:
@@ -222,11 +187,8 @@ def _yielding(
 ) -> list[Scalar]:
     """``(y', z')``: y turns with ``theta / (exp(theta) - 1)``, as it is seen from world axes."""
     y, z = memory[:6], memory[6:]
-    theta, omega = Vec3(*y[:3]), Vec3(*z[:3])
-    once = theta.cross(omega)
-    turning = omega - once * 0.5 + theta.cross(once) * half_cotangent(theta.norm_squared())
     faster = [(f - d * b - k * a) / m for f, d, b, k, a, m in zip(force, damping, z, stiffness, y, mass, strict=True)]
-    return [*turning, *z[3:], *faster]
+    return [*in_chart(Vec3(*y[:3]), Vec3(*z[:3])), *z[3:], *faster]
 
 
 def _displaced(sample: list[Scalar], memory: list[Scalar], rates: list[Scalar]) -> list[Scalar]:

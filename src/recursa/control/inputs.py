@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import numpy as np
 from recursa.errors import ShapeError, StateError
 from recursa.evaluation.hints import warn_of_conventions
 from recursa.evaluation.unit_hints import warn_of_millimetres
+from recursa.integrators.asking import standing_after_end
 from recursa.model.model import WORLD
 from recursa.robot import Robot
-from recursa.simulation.equations import freedom_name
 from recursa.sweeps.batching import Array, prepare
+from recursa.trajectories.bounds import per_freedom
 from recursa.trajectories.trajectory import Trajectory
 
 _SYMMETRIC = 1e-9  # of the largest entry
@@ -33,43 +35,24 @@ def numbers(name: str, value: Any) -> Array:
     return array
 
 
+def vector(name: str, value: Any, size: int, meaning: str) -> Array:
+    """So many real finite numbers."""
+    array = numbers(name, value)
+    if array.shape != (size,):
+        raise ShapeError(f"{name} has shape {array.shape}, expected ({size},): {meaning}")
+    return array
+
+
+def each_instant(function: Callable[[float], tuple[Array, ...]], t: Any) -> tuple[Array, ...]:
+    """A function of one instant at instants of any shape, (...), part by part: (..., *shape of the part)."""
+    times = np.asarray(t, dtype=float)
+    if times.ndim == 0:
+        return function(float(times))
+    columns = zip(*(function(float(x)) for x in times.ravel()), strict=True)
+    return tuple(np.array(part).reshape(*times.shape, *part[0].shape) for part in columns)
+
+
 # ---- gains and weights -----------------------------------------------------------------------------------------------
-
-
-def per_freedom(robot: Robot, name: str, value: Any, *, positive: bool = False) -> Array:
-    """One number for all freedoms, (nv,), or numbers by joint name for all joints; none negative."""
-    if isinstance(value, Mapping):
-        array = _by_joint(robot, name, value)
-    else:
-        array = numbers(name, value)
-        array = np.full(robot.nv, array) if array.ndim == 0 else array
-    if array.shape != (robot.nv,):
-        raise ShapeError(
-            f"{name} has shape {array.shape}, expected one number, ({robot.nv},), or numbers by joint name"
-        )
-    bad = np.flatnonzero(array <= 0.0 if positive else array < 0.0)
-    if len(bad):
-        wanted = "above 0" if positive else "at least 0"
-        raise StateError(
-            f"{name} of {freedom_name(robot.model, int(bad[0]))} is {array[bad[0]]:g}; it must be {wanted}"
-        )
-    return array
-
-
-def _by_joint(robot: Robot, name: str, value: Mapping[str, Any]) -> Array:
-    for known in value:
-        robot.model.joint_index(known)
-    array = np.empty(robot.nv)
-    for joint in robot.model.joints:
-        if not joint.independent:
-            continue
-        if joint.name not in value:
-            raise StateError(f"{name} has no number for joint '{joint.name}'; give one for every joint, or one for all")
-        own = numbers(f"{name} of joint '{joint.name}'", value[joint.name])
-        if own.shape not in ((), (joint.kind.nv,)):
-            raise ShapeError(f"{name} of joint '{joint.name}' has shape {own.shape}, expected one number")
-        array[joint.v_start : joint.v_start + joint.kind.nv] = own
-    return array
 
 
 def gain(robot: Robot, name: str, value: Any) -> Array:
@@ -183,19 +166,7 @@ def desired(robot: Robot, motion: Any) -> Sampler:
             )
         warn_of_conventions(robot.model, motion.sample([motion.start, motion.end])[0], robot.evaluator.kept)
         return motion.sample
-    end = float(getattr(motion, "duration", np.inf))
-
-    def one(t: float) -> tuple[Array, Array, Array]:
-        q, v, a = (np.asarray(part, dtype=float) for part in motion.sample(min(t, end)))
-        return (q, np.zeros(robot.nv), np.zeros(robot.nv)) if t > end else (q, v, a)
-
-    def many(t: Any) -> tuple[Array, Array, Array]:
-        times = np.asarray(t, dtype=float)
-        if times.ndim == 0:
-            return one(float(times))
-        columns = zip(*(one(float(x)) for x in times.ravel()), strict=True)
-        return tuple(np.array(part).reshape(*times.shape, -1) for part in columns)  # type: ignore[return-value]
-
+    one = standing_after_end(motion)
     if one(0.0)[0].shape != (robot.nq,):
         raise ShapeError(f"the motion's q has shape {one(0.0)[0].shape}, expected ({robot.nq},)")
-    return many
+    return partial(each_instant, one)  # type: ignore[return-value]

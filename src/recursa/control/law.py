@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,9 +20,9 @@ from recursa.errors import NoSweepError, ShapeError, StateError, unknown_name
 from recursa.methods.actuation import motors_of
 from recursa.methods.hybrid import names_of
 from recursa.methods.inverse_and_forward import BIAS_FORCES, FORWARD_DYNAMICS, INVERSE_DYNAMICS
+from recursa.model.columns import freedom_name
 from recursa.quantities import Refusal
 from recursa.robot import Robot
-from recursa.simulation.equations import freedom_name
 from recursa.spatial.scalars import Scalar, where
 from recursa.sweeps.batching import Array
 
@@ -72,6 +71,7 @@ class Law:
     """
 
     GAINS: tuple[str, ...] = ()
+    CHOICES: tuple[str, ...] = ()  # the attributes, other than numbers, that :meth:`law` depends on
     SIGNED: tuple[str, ...] = ()  # of these, those that may be negative
     memory: int = 0
     remembers: str = ""  # the attribute with the numbers that it starts from
@@ -113,7 +113,7 @@ class Law:
 
     def built_in(self) -> tuple[Hashable, ...]:
         """Choices, other than numbers of ``GAINS`` and of samples, that :meth:`law` depends on."""
-        return ()
+        return tuple(getattr(self, name) for name in self.CHOICES)
 
     # ---- torques -----------------------------------------------------------------------------------------------------
 
@@ -180,8 +180,7 @@ class Law:
 
     def torque(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike | None = None) -> Array:
         """Torques (..., nv) at time t in the state q, v, within the limits."""
-        wanted = self.demand(t, *self._state(q, v), *(() if memory is None else (memory,)))
-        return wanted if self.effort is None else np.clip(wanted, -self.effort, self.effort)
+        return self._limited(self.demand(t, *self._state(q, v), *(() if memory is None else (memory,))))
 
     def learning(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike | None = None) -> Array:
         """Rates (..., memory) of what the law remembers."""
@@ -192,7 +191,10 @@ class Law:
         """Torques within the limits and what is learned, of one state, for whoever integrates both."""
         tau, learned = self._found(t, *self._state(q, v), memory)
         assert learned is not None
-        return (tau if self.effort is None else np.clip(tau, -self.effort, self.effort)), learned
+        return self._limited(tau), learned
+
+    def _limited(self, tau: Array) -> Array:
+        return tau if self.effort is None else np.clip(tau, -self.effort, self.effort)
 
     def start(self) -> Array:
         """What a law remembers when a motion begins, (memory,)."""
@@ -240,6 +242,10 @@ class Law:
         nv = self.robot.nv
         return on.ask(BIAS_FORCES, q=q, v=on.apply(lambda _: [0.0] * nv, nv, v))
 
+    def _carried(self, on: Arithmetic[X], q: X, v: X, tau: X) -> X:
+        """Torques with those that hold the robot still, for laws with a choice ``gravity``."""
+        return self._sum(on, tau, self._resting(on, q, v)) if self.gravity else tau  # type: ignore[attr-defined]
+
     def _moving(self, on: Arithmetic[X], q: X, v: X, a: X) -> X:
         """Torques at all joints for accelerations a; constraints take no part in them."""
         if not self.robot.constraints:
@@ -270,10 +276,6 @@ class Law:
                 raise StateError(f"{name} has entries that are not finite: {part}")
         return state
 
-    def _independent(self) -> None:
-        """Refuse tied joints, for laws in total rates."""
-        self.robot.diagonal._independent()
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of '{self.robot.name}'>"
 
@@ -283,6 +285,6 @@ def _clipped(torques: list[Scalar], limits: list[Scalar]) -> list[Scalar]:
     return [where(x < -e, -e, where(x > e, e, x)) for x, e in zip(torques, limits, strict=True)]
 
 
-def size_of(gains: Mapping[str, Array]) -> int:
-    """How many numbers there are in all."""
-    return sum(prod(x.shape) for x in gains.values())
+def weighed(gain: Array, x: Array) -> Array:
+    """A gain, a matrix or its diagonal, times vectors (..., n)."""
+    return np.asarray(x @ gain if gain.ndim == 2 else x * gain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,23 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, OnArrays, X, parts_of
-from recursa.control.at_link import chosen_rows, error_between, sampled, shown_force, shown_inertia, target_of
-from recursa.control.inputs import as_posture, movable_link, numbers, per_freedom
-from recursa.control.law import Law
-from recursa.control.rate_damping import slowed
-from recursa.dynamics.configuration import DIFFERENCE
+from recursa.control.at_link import LinkLaw, error_between, shown_force, shown_inertia
+from recursa.control.inputs import numbers
 from recursa.dynamics.kinematics import JACOBIAN, JACOBIAN_DERIVATIVE, POSE_OF_LINK
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.errors import ShapeError, StateError
-from recursa.operational.quantities import OPERATIONAL_COMPLIANCE
+from recursa.operational.quantities import OPERATIONAL_COMPLIANCE, selected_rows
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 
-_OF_POSTURE = ("posture_stiffness", "posture")
 
-
-class OperationalSpace(Law):
+class OperationalSpace(LinkLaw):
     """A link follows a pose: ``tau = J* Lambda (x''_c - J a_0 - J' v) + M(q) a_0 + bias(q, v)``.
 
     ``x''_c = x''_d + damping (x'_d - x') + stiffness e``: velocities are (omega, v) of the link's origin in world axes,
@@ -54,7 +49,7 @@ class OperationalSpace(Law):
     True
     """
 
-    SIGNED: tuple[str, ...] = ("posture",)
+    CHOICES = ("link", "rows", "singular", "losses")
 
     def __init__(
         self,
@@ -74,33 +69,18 @@ class OperationalSpace(Law):
         drive_base: bool = False,
         actuated: Collection[str] | None = None,
     ) -> None:
-        super().__init__(robot, effort, drive_base, actuated)
-        self.link = movable_link(robot, link)
-        self.rows = chosen_rows(coordinates)
-        self._target = target_of(robot, link, target)
+        held = posture, posture_stiffness, posture_damping
+        super().__init__(robot, link, target, *held, effort, drive_base, actuated)
+        self.rows = selected_rows(coordinates)
+        if not self.rows:
+            raise StateError("coordinates are different rows 0..5 of (omega, v), and at least one")
         self.stiffness = _per_row("stiffness", stiffness, len(self.rows))
         critical = 2.0 * np.sqrt(self.stiffness)
         self.damping = critical if damping is None else _per_row("damping", damping, len(self.rows))
-        self.posture = None
-        if posture is not None:
-            self.posture = as_posture(robot, "posture", posture)
-        self.posture_stiffness = per_freedom(robot, "posture_stiffness", posture_stiffness)
-        critical = 2.0 * np.sqrt(self.posture_stiffness)
-        given = posture_damping is not None
-        self.posture_damping = per_freedom(robot, "posture_damping", posture_damping) if given else critical
         self.singular = float(numbers("singular", singular))
         if not 0.0 < self.singular < 1.0:
             raise StateError(f"singular is a share between 0 and 1, not {singular!r}")
         self.losses = known_losses(losses)
-
-    @property
-    def GAINS(self) -> tuple[str, ...]:  # type: ignore[override]
-        """A posture is among them if there is one."""
-        return ("stiffness", "damping", "posture_damping", *_OF_POSTURE[: 0 if self.posture is None else 2])
-
-    def sample(self, t: ArrayLike) -> Array:
-        """The target's pose, velocity and acceleration."""
-        return sampled(self._target(t))
 
     def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """The torques that give the link the commanded acceleration."""
@@ -114,7 +94,7 @@ class OperationalSpace(Law):
         nv, link, size = self.robot.nv, {"link": self.link, "frame": "mixed"}, len(self.rows)
         jacobian, rate = on.ask(JACOBIAN, link, q=q), on.ask(JACOBIAN_DERIVATIVE, link, q=q, v=v)
         here = on.ask(POSE_OF_LINK, {"link": self.link}, q=q)
-        rest = self._allowed(on, q, v, to_spare(on, q, v, gains))  # a_0
+        rest = self._allowed(on, q, v, self._to_spare(on, q, v, gains))  # a_0
         parts = (on.product(jacobian, v, 6), on.product(rate, v, 6), on.product(jacobian, rest, 6))
         missing = on.apply(
             partial(_missing, self.rows), size, here, there, velocity, acceleration, *parts, gains["stiffness"],
@@ -130,35 +110,12 @@ class OperationalSpace(Law):
         found = dict(zip(self.rows, shown_force(self.rows, self.singular, compliance, missing), strict=True))
         return [found.get(row, 0.0) for row in range(6)]
 
-    def built_in(self) -> tuple[Hashable, ...]:
-        """The link, its rows, what is given up, losses, whether there is a posture."""
-        return self.link, self.rows, self.singular, self.losses, self.posture is None
-
-    def error(self, t: ArrayLike, q: ArrayLike) -> Array:
-        """From the link to its target (..., m): rotation vector and way, world axes, the rows that are controlled."""
-        here, there = (x.reshape(*x.shape[:-2], 16) for x in (self.robot.pose(q, self.link), self._target(t)[0]))
-        return OnArrays(self.robot).apply(error_between, 6, here, there)[..., self.rows]
-
     def inertia(self, q: ArrayLike) -> Array:
         """``Lambda`` (..., m, m), smoothly zero in the directions in which the link cannot be moved."""
         compliance = self.robot.operational_compliance(q, self.link, frame="mixed")
         flat, size = compliance.reshape(*compliance.shape[:-2], 36), len(self.rows)
         found = OnArrays(self.robot).apply(partial(shown_inertia, self.rows, self.singular), size * size, flat)
         return found.reshape(*compliance.shape[:-2], size, size)
-
-
-def to_spare(on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X]) -> X:
-    """``a_0``, what joints do where the link does not notice: damped, and towards a posture if there is one."""
-    nv = on.robot.nv
-    if "posture" not in gains:
-        return on.apply(slowed, nv, gains["posture_damping"], v)
-    way = on.ask(DIFFERENCE, q0=q, q1=gains["posture"])
-    return on.apply(_returning, nv, gains["posture_damping"], v, gains["posture_stiffness"], way)
-
-
-def _returning(damping: list[Scalar], v: list[Scalar], stiffness: list[Scalar], way: list[Scalar]) -> list[Scalar]:
-    """``a_0``: towards the posture, damped."""
-    return [k * x - d * y for d, y, k, x in zip(damping, v, stiffness, way, strict=True)]
 
 
 def _missing(rows: Sequence[int], *given: list[Scalar]) -> list[Scalar]:

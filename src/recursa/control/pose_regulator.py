@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, OnArrays, X
-from recursa.control.inputs import hint_at_metres, movable_link, per_freedom, pose, weight
-from recursa.control.law import TREES_ONLY, Law
-from recursa.control.rate_damping import slowed
-from recursa.diagonal.quantities import JOINT_MOMENTS, TOTAL_RATES
+from recursa.control.inputs import hint_at_metres, movable_link, pose, weight
+from recursa.control.rate_damping import RateDamping
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.sweeps.batching import Array
+from recursa.trajectories.bounds import per_freedom
 
 _STEP = 1e-5  # of the central differences for a Hessian, rad or m
 
@@ -49,7 +48,7 @@ class PoseReport:
         )
 
 
-class PoseRegulator(Law):
+class PoseRegulator(RateDamping):
     """Pulls a link towards a pose: ``eps = -c1 nu + inv(W) H psi B Wt e``. Jain & Rodriguez, 8.2, corrected.
 
     ``e = Yhat - Y`` are twelve numbers, the link's origin and its three axes in world axes, target less actual.
@@ -72,8 +71,8 @@ class PoseRegulator(Law):
     True
     """
 
-    on_constraints = TREES_ONLY
     GAINS = ("stiffness", "damping", "target")
+    CHOICES = ("link", "gravity")
     SIGNED = ("target",)
 
     def __init__(
@@ -88,14 +87,12 @@ class PoseRegulator(Law):
         effort: Any = None,
         drive_base: bool = False,
     ) -> None:
-        super().__init__(robot, effort, drive_base)
-        self._independent()
+        super().__init__(robot, damping, gravity=gravity, effort=effort, drive_base=drive_base)
         self.link = movable_link(robot, link)
         self.target = pose("target", target)
         hint_at_metres(robot, link, self.target)
         self.damping = per_freedom(robot, "damping", damping, positive=True)
         self.stiffness = weight("stiffness", stiffness, 12, definite=True)
-        self.gravity = bool(gravity)
         self._scale = float(stiffness) if np.ndim(stiffness) == 0 else 1.0  # what |H phi B e| is measured without
 
     # ---- the law -----------------------------------------------------------------------------------------------------
@@ -103,17 +100,11 @@ class PoseRegulator(Law):
     def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """``m (-c1 nu + eps_grav) + H phi B Wt e``; t does not matter."""
         nv = self.robot.nv
-        eps = on.apply(slowed, nv, gains["damping"], on.ask(TOTAL_RATES, q=q, v=v))
         here = on.ask(POSE_OF_LINK, {"link": self.link}, q=q)
         wrench = on.apply(_pulling, 6, here, gains["target"], gains["stiffness"])
         jacobian = on.ask(JACOBIAN, {"link": self.link, "frame": "mixed"}, q=q)
         pull = on.product(jacobian, wrench, nv, transposed=True)
-        tau = self._sum(on, on.ask(JOINT_MOMENTS, q=q, eps=eps), pull)
-        return (self._sum(on, tau, self._resting(on, q, v)) if self.gravity else tau), None
-
-    def built_in(self) -> tuple[Hashable, ...]:
-        """The link, and whether gravity is compensated."""
-        return self.link, self.gravity
+        return self._carried(on, q, v, self._sum(on, self._braking(on, q, v, gains), pull)), None
 
     def error(self, q: ArrayLike) -> Array:
         """``e = Yhat - Y`` (..., 12): origin, x, y and z axis of the link, world axes, target less actual."""
@@ -135,13 +126,8 @@ class PoseRegulator(Law):
 
     def lyapunov(self, q: ArrayLike, v: ArrayLike) -> Array:
         """``|nu|^2 + e* Wt e`` (...), for one number ``|nu|^2 + c2 |e|^2``. It never grows, within limits of effort."""
-        nu, e = self.robot.diagonal.total_rates(q, v), self.error(q)
-        return np.asarray((nu * nu).sum(axis=-1) + (e @ self.stiffness * e).sum(axis=-1))
-
-    def lyapunov_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Its derivative in time, ``-2 nu c1 nu`` (...)."""
-        nu = self.robot.diagonal.total_rates(q, v)
-        return np.asarray(-2.0 * (self.damping * nu * nu).sum(axis=-1))
+        e = self.error(q)
+        return np.asarray(super().lyapunov(q, v) + (e @ self.stiffness * e).sum(axis=-1))
 
     def hessian(self, q: ArrayLike) -> Array:
         """Second derivatives (nv, nv) of ``e* Wt e / 2`` over the joints, by central differences of :meth:`pull`."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from recursa.dynamics.kinematics import BUFFERS, LINK_BUFFERS, LINK_POSE, POSE, RELATIVE
-from recursa.dynamics.wrenches import Wrench, listed_wrenches, wrench_array
-from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.dynamics.wrenches import in_world, listed_wrenches, vectors_of, wrench_array
+from recursa.errors import StateError
 from recursa.kernels.kernel import FunctionProgram, program
 from recursa.kernels.rollout_emit import Placing
 from recursa.model.model import Model
@@ -20,7 +20,7 @@ from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps import Plan, Values, base_to_tip, each_link
-from recursa.sweeps.batching import Array, as_numbers
+from recursa.sweeps.batching import Array, as_numbers, in_rows
 
 _EACH = 9  # numbers of a wrench that is turned as its link moves: force, moment, point
 
@@ -54,10 +54,10 @@ class Pushes:
             if array.ndim == len(shape) + 3:
                 tail = (steps, *tail)
             return _spread(array, shape, tail, _shapes(model, shape, steps))
-        if not any(_in_world(one) for one in listed):
+        if not any(in_world(one) for one in listed):
             return _spread(wrench_array(model, listed, None), shape, tail, _shapes(model, shape, steps))
-        turned = tuple((model.link_index(one.at), _in_world(one)) for one in listed)
-        numbers = [_numbers(one) for one in listed]
+        turned = tuple((model.link_index(one.at), in_world(one)) for one in listed)
+        numbers = [np.concatenate(np.broadcast_arrays(*vectors_of(one)), axis=-1) for one in listed]
         batch = np.broadcast_shapes(*(one.shape[:-1] for one in numbers))
         rows = np.concatenate([np.broadcast_to(one, (*batch, _EACH)) for one in numbers], axis=-1)
         what = f"forces, moments and points (..., 3) for a batch {shape}"
@@ -95,9 +95,9 @@ def placed(
 ) -> list[Scalar]:
     """(moment, force) at link origins in link axes, of links one after the other: ``n = R* m + p x R* f``."""
     total: list[list[Scalar]] = [[0.0] * 6 for _ in range(links)]
-    for k, (link, in_world) in enumerate(turned):
+    for k, (link, turns) in enumerate(turned):
         force, moment, point = (Vec3(*numbers[_EACH * k + i : _EACH * k + i + 3]) for i in (0, 3, 6))
-        if in_world:
+        if turns:
             rows = [Vec3(*axes[9 * k + i : 9 * k + i + 3]) for i in (0, 3, 6)]
             force, moment = (rows[0] * vector.x + rows[1] * vector.y + rows[2] * vector.z for vector in (force, moment))
         total[link] = [a + b for a, b in zip(total[link], (*(moment + point.cross(force)), *force), strict=True)]
@@ -110,39 +110,14 @@ def _axes(turned: Sequence[tuple[int, bool]], values: Values) -> Iterator[Scalar
             yield from row
 
 
-def _in_world(wrench: Wrench) -> bool:
-    if wrench.frame not in ("world", "link"):
-        raise unknown_name("frame of a wrench", wrench.frame, ("world", "link"))
-    return wrench.frame == "world"
-
-
-def _numbers(wrench: Wrench) -> Array:
-    parts = {name: np.asarray(getattr(wrench, name), dtype=float) for name in ("force", "moment", "point")}
-    for name, part in parts.items():
-        if part.shape[-1:] != (3,):
-            raise ShapeError(f"the {name} of the wrench at '{wrench.at}' has shape {part.shape}, expected (..., 3)")
-    return np.concatenate(np.broadcast_arrays(*parts.values()), axis=-1)
-
-
 def _spread(array: Array, shape: tuple[int, ...], tail: tuple[int, ...], what: str) -> Pushes:
     """Where the numbers of rows and steps are."""
-    batch = array.shape[: array.ndim - len(tail)]
-    try:
-        fits = array.ndim >= len(tail) and array.shape[array.ndim - len(tail) :] == tail
-        fits = fits and np.broadcast_shapes(batch, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ShapeError(f"wrenches have shape {array.shape}, expected {what}")
+    rows = in_rows("wrenches have", array, shape, tail, what).astype(float, copy=False)
     if not np.isfinite(array).all():
         raise StateError("wrenches have entries that are not finite")
     varying = len(tail) == 3
     size = math.prod(tail[1:] if varying else tail)
-    step = size if varying else 0
-    if math.prod(batch) == 1:
-        return Pushes(np.ascontiguousarray(array, float).reshape(-1), 0, step, size)
-    every = np.ascontiguousarray(np.broadcast_to(array, (*shape, *tail)), float)
-    return Pushes(every.reshape(-1), math.prod(tail), step, size)
+    return Pushes(rows.reshape(-1), math.prod(tail) * (len(rows) > 1), size * varying, size)
 
 
 def _shapes(model: Model, shape: tuple[int, ...], steps: int) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, X
-from recursa.control.inputs import per_freedom
 from recursa.control.law import TREES_ONLY, Law
 from recursa.diagonal.quantities import JOINT_MOMENTS, TOTAL_RATES
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
+from recursa.trajectories.bounds import per_freedom
 
 
 class RateDamping(Law):
@@ -34,25 +34,25 @@ class RateDamping(Law):
     """
 
     on_constraints = TREES_ONLY
-    GAINS = ("damping",)
+    GAINS: tuple[str, ...] = ("damping",)
+    CHOICES: tuple[str, ...] = ("gravity",)
 
     def __init__(
         self, robot: Robot, damping: Any, *, gravity: bool = True, effort: Any = None, drive_base: bool = False
     ) -> None:
         super().__init__(robot, effort, drive_base)
-        self._independent()
+        robot.diagonal._independent()
         self.damping = per_freedom(robot, "damping", damping)
         self.gravity = bool(gravity)
 
     def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """``m (-c nu + eps_grav)``; t does not matter."""
-        nu = on.ask(TOTAL_RATES, q=q, v=v)
-        tau = on.ask(JOINT_MOMENTS, q=q, eps=on.apply(slowed, self.robot.nv, gains["damping"], nu))
-        return (self._sum(on, tau, self._resting(on, q, v)) if self.gravity else tau), None
+        return self._carried(on, q, v, self._braking(on, q, v, gains)), None
 
-    def built_in(self) -> tuple[Hashable, ...]:
-        """Whether gravity is compensated."""
-        return (self.gravity,)
+    def _braking(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X]) -> X:
+        """``-m c nu``."""
+        nu = on.ask(TOTAL_RATES, q=q, v=v)
+        return on.ask(JOINT_MOMENTS, q=q, eps=on.apply(slowed, self.robot.nv, gains["damping"], nu))
 
     def lyapunov(self, q: ArrayLike, v: ArrayLike) -> Array:
         """``|nu|^2`` (...), twice the kinetic energy."""

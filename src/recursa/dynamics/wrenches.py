@@ -94,17 +94,27 @@ def wrench_array(model: Model, wrenches: Any, poses: Any) -> Array:
 
 def _at_origin(wrench: Wrench, number: int, poses: Any) -> tuple[Array, Array]:
     """Moment and force at the link's origin in link axes."""
+    force, moment, point = vectors_of(wrench)
+    if in_world(wrench):
+        rotation = poses()[..., number, :3, :3]
+        force, moment = _in_axes(rotation, force), _in_axes(rotation, moment)
+    return moment + np.cross(point, force), force
+
+
+def vectors_of(wrench: Wrench) -> tuple[Array, Array, Array]:
+    """Force, moment and point (..., 3), checked."""
     vectors = {name: np.asarray(getattr(wrench, name), dtype=float) for name in ("force", "moment", "point")}
     for name, vector in vectors.items():
         if vector.shape[-1:] != (3,):
             raise ShapeError(f"the {name} of the wrench at '{wrench.at}' has shape {vector.shape}, expected (..., 3)")
-    force, moment = vectors["force"], vectors["moment"]
+    return vectors["force"], vectors["moment"], vectors["point"]
+
+
+def in_world(wrench: Wrench) -> bool:
+    """Whether force and moment are in world axes; checked."""
     if wrench.frame not in ("world", "link"):
         raise unknown_name("frame of a wrench", wrench.frame, ("world", "link"))
-    if wrench.frame == "world":
-        rotation = poses()[..., number, :3, :3]
-        force, moment = _in_axes(rotation, force), _in_axes(rotation, moment)
-    return moment + np.cross(vectors["point"], force), force
+    return wrench.frame == "world"
 
 
 def standing(wrenches: Any) -> list[Wrench]:

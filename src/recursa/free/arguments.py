@@ -8,7 +8,7 @@ import numpy as np
 
 from recursa.dynamics.hinges import RELATIVE_ZERO
 from recursa.dynamics.lacking import refuse_constraints
-from recursa.errors import ShapeError, SingularHingeError
+from recursa.errors import ShapeError, SingularHingeError, StateError
 from recursa.model.free_flyer import require_free_flyer
 from recursa.quantities import refusals
 from recursa.sweeps.batching import Array, as_numbers
@@ -19,10 +19,17 @@ if TYPE_CHECKING:
 BASE = 6  # speeds of the base, the first of v
 
 
-def free_flyer(robot: Robot, what: str) -> None:
-    """Refuse whatever is held by the world, and whatever constraints move in another way than free links."""
+def free_flyer(robot: Robot, what: str, *, weightless: bool = False) -> None:
+    """Refuse whatever is held by the world, and whatever constraints move in another way than free links.
+
+    ``weightless``: and whatever has gravity.
+    """
     require_free_flyer(robot.model, f"rc.free.{what}")
     refuse_constraints(robot.model, f"rc.free.{what}", refusals.ACCELERATIONS)
+    if weightless and any(robot.gravity):
+        raise StateError(
+            f"robot '{robot.name}' has gravity, so its momentum changes. Use robot.with_gravity((0, 0, 0))"
+        )
 
 
 def joint_part(robot: Robot, name: str, value: Any) -> Array:

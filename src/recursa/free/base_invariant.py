@@ -239,19 +239,45 @@ def messages(torque: str, *, branching: bool) -> tuple[tuple[Buffer, ...], tuple
     )
 
 
+def message_plan(
+    name: str,
+    first: tuple[Step, ...],
+    last: tuple[Step, ...],
+    own: tuple[Buffer, ...] = (),
+    *,
+    branching: bool,
+    torque: str = "T",
+    drive: tuple[Step, ...] = (),
+    falling: bool = True,
+    wrenches: bool = False,
+    links: bool = False,
+) -> Plan:
+    """Steps that make X, c, f and torques of every link; messages inward and outward; steps that follow from alpha.
+
+    ``branching``: for trees; chains need not tell children apart. ``falling``: the world rises, in place of gravity.
+    """
+    buffers, send_in, send_out, tell = messages(torque, branching=branching)
+    if not falling:
+        buffers = tuple(Buffer("alpha", Motion.zero()) if b.name == "alpha" else b for b in buffers)
+    present = {buffer.name for buffer in buffers}
+    sweeps = (
+        base_to_tip(*first),
+        tip_to_base(*drive, *send_in),
+        base_to_tip(*send_out, tell, LINK_ACCELERATION, *last),
+    )
+    own = tuple(b for b in own if b.name not in present)
+    return Plan(name, (*buffers, *own), completed(sweeps, wrenches=wrenches, links=links))
+
+
 @cache
 def base_invariant_plan(
     *, branching: bool, wrenches: bool = False, links: bool = False, losses: Losses = False, springs: bool = False
 ) -> Plan:
-    """Algorithm 3.3: velocities and bias terms; messages inward and outward; every link by itself.
-
-    ``branching``: for trees; chains need not tell children apart.
-    """
+    """Algorithm 3.3: velocities and bias terms; messages inward and outward; every link by itself."""
     drive, torque = driving(losses, springs)
-    buffers, send_in, send_out, tell = messages(torque, branching=branching)
-    sweeps = (
-        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(*drive, *send_in),
-        base_to_tip(*send_out, tell, LINK_ACCELERATION, HINGE_ACCELERATION),
-    )
-    return Plan("forward_dynamics, base invariant", buffers, completed(sweeps, wrenches=wrenches, links=links))
+    return message_plan(
+        "forward_dynamics, base invariant",
+        (RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
+        (HINGE_ACCELERATION,),
+        branching=branching, torque=torque, drive=drive, wrenches=wrenches, links=links,
+    )  # fmt: skip

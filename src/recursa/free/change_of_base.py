@@ -26,6 +26,7 @@ from recursa.dynamics.kinematics import (
     RELATIVE,
     VELOCITY,
     jacobian_derivative_plan,
+    jacobian_entries,
     jacobian_plan,
 )
 from recursa.model.assemble import assemble
@@ -82,11 +83,10 @@ class ChangeOfBase:
     def matrix_entries(self, values: Values, *, rate: bool) -> Iterator[Scalar]:
         """T, or its rate, row by row: rows in the order of the new model's speeds, columns in that of the old ones'."""
         blocks = values.lists.get("block", [])
-        columns = values.lists.get("JF", [])
         for number in self.order:
             joint = self.old.joints[number]
             if number == 0:
-                yield from self._base_rows(columns)
+                yield from jacobian_entries(self.old, self.link, values.lists.get("JF", []))
                 continue
             block: Block = blocks[number] if blocks else ()
             if not block:
@@ -95,16 +95,6 @@ class ChangeOfBase:
             for row in zip(*block, strict=True):
                 before = self.old.nv - joint.v_start - len(row)
                 yield from (*(0.0,) * joint.v_start, *row, *(0.0,) * before)
-
-    def _base_rows(self, columns: Sequence[tuple[Motion, ...]]) -> Iterator[Scalar]:
-        found = [column.components() for motions in columns for column in motions]
-        filled: list[tuple[Scalar, ...]] = [(0.0,) * 6] * self.old.nv
-        start = 0
-        for joint, motions in zip(self.old.joints, columns, strict=True):
-            filled[joint.v_start : joint.v_start + len(motions)] = found[start : start + len(motions)]
-            start += len(motions)
-        for row in range(6):
-            yield from (column[row] for column in filled)
 
 
 # ---- a joint seen from its other side --------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.articulated import BIAS_ACCELERATION, FALL, Elimination, completed
+from recursa.dynamics.articulated import BIAS_ACCELERATION, FALL, Elimination
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.filtering import FORCE_WITH_WEIGHT
 from recursa.dynamics.gathering import flat
@@ -22,7 +22,7 @@ from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.dynamics.springs import driving
 from recursa.free.arguments import free_flyer
-from recursa.free.base_invariant import LINK_ACCELERATION, Message, branches, messages
+from recursa.free.base_invariant import Message, branches, message_plan
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import WORLD, Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
@@ -30,7 +30,7 @@ from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
@@ -92,8 +92,6 @@ def sides(
 def dual_plan(*, branching: bool, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Messages inward and outward, and what they say of every hinge."""
     drive, torque = driving(losses, springs)
-    buffers, send_in, send_out, tell = messages(torque, branching=branching)
-    buffers = tuple(Buffer("alpha", Motion.zero()) if x.name == "alpha" else x for x in buffers)  # the world rests
     told = "told" if branching else "around@parent"
     collect = Step(
         sides,
@@ -101,14 +99,13 @@ def dual_plan(*, branching: bool, wrenches: bool = False, losses: Losses = False
         ("sides",),
         "P, P+, S+, S, z, z_s, z_s+, eps_s = T + H z_s+; f = P (alpha - a) + z, -f = S alpha + z_s    (18), (20), (24)",
     )
-    sweeps = (
-        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, FALL, FORCE_WITH_WEIGHT),
-        tip_to_base(*drive, *send_in),
-        base_to_tip(*send_out, tell, LINK_ACCELERATION, collect),
-    )
-    return Plan(
-        "both sides of hinges", (*buffers, Buffer("sides", ())), completed(sweeps, wrenches=wrenches, links=False)
-    )
+    return message_plan(
+        "both sides of hinges",
+        (RELATIVE, VELOCITY, BIAS_ACCELERATION, FALL, FORCE_WITH_WEIGHT),
+        (collect,),
+        (Buffer("sides", ()),),
+        branching=branching, torque=torque, drive=drive, falling=False, wrenches=wrenches,
+    )  # fmt: skip
 
 
 def _dual_quantities(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:

@@ -20,6 +20,7 @@ import numpy as np
 
 from recursa.free.arguments import BASE, solved
 from recursa.spatial.rotation import Quaternion, Rotation
+from recursa.spatial.scalars import half_cotangent
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array
 
@@ -160,10 +161,8 @@ def rotation_matrices(vectors: Array) -> Array:
 
 def _inverse_jacobian(vector: Array) -> Array:
     """``d log(R exp(eta)) / d eta`` where ``vector = log R``."""
-    angle = float(np.linalg.norm(vector))
     cross = np.array([[0.0, -vector[2], vector[1]], [vector[2], 0.0, -vector[0]], [-vector[1], vector[0], 0.0]])
-    second = 1.0 / 12.0 if angle < 1e-4 else (1.0 - 0.5 * angle / math.tan(0.5 * angle)) / angle**2
-    return np.eye(3) + 0.5 * cross + second * cross @ cross
+    return np.eye(3) + 0.5 * cross + half_cotangent(float(vector @ vector)) * cross @ cross
 
 
 def rotation_of(matrix: Array) -> Rotation:

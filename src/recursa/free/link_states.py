@@ -12,7 +12,7 @@ from recursa.model.joints import Free
 from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Motion
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, times
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class LinkPoses:
         shift = np.stack(Transform.exp(motion).translation, axis=-1)
         turn = np.stack(Quaternion(*np.moveaxis(self.turns, -1, 0)) @ Quaternion.exp(motion.angular), axis=-1)
         turn /= np.linalg.norm(turn, axis=-1, keepdims=True)
-        return LinkPoses(self.origins + rotated(self.frames, shift), turn)
+        return LinkPoses(self.origins + times(self.frames, shift), turn)
 
 
 def flat(values: Array) -> Array:
@@ -51,11 +51,6 @@ def quaternions_of(matrices: Array) -> Array:
     """Quaternions (..., 4) of rotation matrices (..., 3, 3)."""
     entries = matrices.reshape(*matrices.shape[:-2], 9)
     return np.stack(Rotation(*np.moveaxis(entries, -1, 0)).quaternion(), axis=-1)
-
-
-def rotated(frames: Array, vectors: Array) -> Array:
-    """Vectors turned from link to world axes."""
-    return (frames @ vectors[..., None])[..., 0]
 
 
 def chart_rates(displacements: Array, twists: Array) -> Array:

@@ -16,7 +16,7 @@ from recursa.errors import LimitWarning, ShapeError, StateError
 from recursa.evaluation.hints import coordinates_of, user_level
 from recursa.free.arguments import BASE, free_flyer, joint_part
 from recursa.free.momentum import base_velocity
-from recursa.integrators import weighted
+from recursa.integrators import ArrayStep
 from recursa.integrators.explicit import runge_kutta_4
 from recursa.sweeps.batching import Array, as_numbers
 
@@ -63,11 +63,7 @@ def move_joints(
     >>> bool(np.abs(robot.momentum(motion.q, motion.v)).max() < 1e-9)
     True
     """
-    free_flyer(robot, "move_joints")
-    if any(robot.gravity):
-        raise StateError(
-            f"robot '{robot.name}' has gravity, so its momentum changes. Use robot.with_gravity((0, 0, 0))"
-        )
+    free_flyer(robot, "move_joints", weightless=True)
     if not callable(rates):
         raise StateError(f"rates is a function of (t, q) that gives the joints' rates, not {type(rates).__name__}")
     if tolerance is not None and not (isinstance(tolerance, float | int) and tolerance > 0.0):
@@ -144,7 +140,7 @@ def _instants(t: ArrayLike) -> Array:
     return times
 
 
-class _Kinematics:
+class _Kinematics(ArrayStep):
     """A motion whose speeds are known, for a time h; see :class:`recursa.integrators.Mechanics`.
 
     v are the speeds at the start of the step, which are known there.
@@ -161,9 +157,3 @@ class _Kinematics:
 
     def local_rate(self, u: Array, speeds: Array) -> Array:
         return self.robot.evaluator.evaluate(CHART_RATES, {"x": u, "v": speeds})
-
-    def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
-        return weighted(self.h, start, *terms)
-
-    def settled(self, q: Array, v: Array) -> tuple[Array, Array]:
-        return v, v

@@ -33,7 +33,7 @@ from recursa.free.holonomy import (
 from recursa.free.momentum import base_velocity
 from recursa.free.motion import FreeMotion
 from recursa.spatial.rotation import Quaternion
-from recursa.sweeps.batching import Array, as_numbers
+from recursa.sweeps.batching import Array, as_numbers, one_number, whole_number
 
 if TYPE_CHECKING:
     from recursa.model.model import Joint
@@ -115,17 +115,11 @@ def reorient(
     >>> bool(np.abs(robot.momentum(turn.motion.q, turn.motion.v)).max() < 1e-11)
     True
     """
-    free_flyer(robot, "reorient")
-    if any(robot.gravity):
-        raise StateError(
-            f"robot '{robot.name}' has gravity, so its momentum changes. Use robot.with_gravity((0, 0, 0))"
-        )
-    for name, value, least in (("reach", reach, 0.0), ("tolerance", tolerance, 0.0), ("duration", duration, 0.0)):
-        if value is not None and not (isinstance(value, float | int) and least < value < math.inf):
-            raise StateError(f"{name} must be a number above {least:g}, not {value!r}")
-    for name, count in (("harmonics", harmonics), ("loops", loops)):
-        if count is not None and (not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1):
-            raise StateError(f"{name} must be a whole number of at least 1, not {count!r}")
+    free_flyer(robot, "reorient", weightless=True)
+    reach, tolerance = one_number("reach", reach), one_number("tolerance", tolerance)
+    duration = None if duration is None else one_number("duration", duration)
+    harmonics = whole_number("harmonics", harmonics, 1)
+    loops = None if loops is None else whole_number("loops", loops, 1)
     start = coordinates_of(robot.model, "q0", q0, robot.evaluator.kept)
     if start.shape != (robot.nq,):
         raise ShapeError(f"q0 has shape {start.shape}, expected ({robot.nq},): one configuration")

@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
-from recursa.dynamics.articulated import BIAS_FORCE, completed
+from recursa.dynamics.articulated import BIAS_FORCE
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.losses import less_losses
 from recursa.errors import NoSweepError
-from recursa.free.base_invariant import LINK_ACCELERATION, branches, messages
+from recursa.free.base_invariant import branches, message_plan
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
@@ -32,7 +32,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
 from recursa.sweeps.batching import Array
 
 POSES = ("body:axes", "body:place")
@@ -149,49 +149,26 @@ _OWN = (
 )
 
 
-def _solver(
-    first: tuple[Step, ...],
-    last: tuple[Step, ...],
-    name: str,
-    *,
-    branching: bool,
-    falling: bool,
-    wrenches: bool = False,
-) -> Plan:
-    """Steps that make X, c, f and T of every link; the messages; steps that follow from alpha."""
-    buffers, send_in, send_out, tell = messages("T", branching=branching)
-    if not falling:  # what is solved for is no acceleration, so the world does not rise either
-        buffers = tuple(Buffer("alpha", Motion.zero()) if b.name == "alpha" else b for b in buffers)
-    present = {buffer.name for buffer in buffers}
-    sweeps = (
-        base_to_tip(*first),
-        tip_to_base(*send_in),
-        base_to_tip(*send_out, tell, LINK_ACCELERATION, *last),
-    )
-    own = tuple(b for b in _OWN if b.name not in present)
-    return Plan(name, (*buffers, *own), completed(sweeps, wrenches=wrenches, links=False))
-
-
 @cache
 def accelerations_plan(*, branching: bool, wrenches: bool = False) -> Plan:
     """Algorithm 3.4: accelerations of all links from their own poses and velocities; losses act."""
     first = (POSE, VELOCITY, BETWEEN, ACROSS, RATES, CORIOLIS, BIAS_FORCE, LOSSES)
     name = "accelerations of separate links"
-    return _solver(first, (WITH_FALL,), name, branching=branching, falling=True, wrenches=wrenches)
+    return message_plan(name, first, (WITH_FALL,), _OWN, branching=branching, wrenches=wrenches)
 
 
 @cache
 def velocity_projection_plan(*, branching: bool) -> Plan:
     """The change of velocities that closes what slips, with the least kinetic energy."""
     first = (POSE, VELOCITY, BETWEEN, ACROSS, RATES, SLIP, AGAINST, NO_FORCE)
-    return _solver(first, (), "velocities of separate links, projected", branching=branching, falling=False)
+    return message_plan("velocities of separate links, projected", first, (), _OWN, branching=branching, falling=False)
 
 
 @cache
 def position_projection_plan(*, branching: bool) -> Plan:
     """The displacements that close the gaps, to second order."""
     first = (POSE, BETWEEN, HINGE_POSE, GAP, GAP_AT_BODY, AGAINST, NO_FORCE)
-    return _solver(first, (), "poses of separate links, projected", branching=branching, falling=False)
+    return message_plan("poses of separate links, projected", first, (), _OWN, branching=branching, falling=False)
 
 
 GAPS_PLAN = Plan(
@@ -246,7 +223,7 @@ def _measured(of: Subject, given: Names) -> Recipe:
     return Recipe(MEASURED_PLAN, measured_entries, (of.model.nq + of.model.nv,))
 
 
-_READS = {"axes": POSES[0], "place": POSES[1], "twist": TWIST}
+_READS = {"axes": POSES[0], "place": POSES[1], "twist": TWIST, "wrenches": "wrench"}
 _WORDS = {
     "axes": "per body the x and y axis of its link in world axes",
     "place": "per body the z axis and the origin of its link, in m, world axes",
@@ -254,50 +231,37 @@ _WORDS = {
 }
 
 # None is exported: poses are no random numbers, which the test program of an export begins with.
-LINK_ACCELERATIONS = Quantity(
+_quantity = partial(Quantity, reads=_READS, words=_WORDS, exported=False)
+
+LINK_ACCELERATIONS = _quantity(
     "free.link_accelerations",
     ("axes", "place", "twist", "tau"),
     partial(_of_every_link, accelerations_plan, "AL"),
     "(angular, linear) of every body in rad/s^2 and m/s^2, link axes",
     optional=("wrenches",),
-    reads={**_READS, "wrenches": "wrench"},
-    words=_WORDS,
-    exported=False,
     on_constraints=refusals.ACCELERATIONS,
 )
-VELOCITY_PROJECTION = Quantity(
+VELOCITY_PROJECTION = _quantity(
     "free.velocity_projection",
     ("axes", "place", "twist"),
     partial(_of_every_link, velocity_projection_plan, "alpha"),
     "changes of the velocity (angular, linear) of every body in rad/s and m/s, link axes",
-    reads=_READS,
-    words=_WORDS,
-    exported=False,
 )
-POSITION_PROJECTION = Quantity(
+POSITION_PROJECTION = _quantity(
     "free.position_projection",
     ("axes", "place"),
     partial(_of_every_link, position_projection_plan, "alpha"),
     "displacements (rotation, translation) of every body in rad and m, link axes",
-    reads=_READS,
-    words=_WORDS,
-    exported=False,
 )
-GAPS = Quantity(
+GAPS = _quantity(
     "free.gaps",
     ("axes", "place"),
     _gaps,
     "(rotation, translation) at every joint in rad and m",
-    reads=_READS,
-    words=_WORDS,
-    exported=False,
 )
-MEASURED = Quantity(
+MEASURED = _quantity(
     "free.measured",
     ("axes", "place", "twist"),
     _measured,
     "q, then v, in the units of both",
-    reads=_READS,
-    words=_WORDS,
-    exported=False,
 )

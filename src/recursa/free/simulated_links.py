@@ -20,11 +20,11 @@ from recursa.evaluation.hints import coordinates_of
 from recursa.free import separate_links
 from recursa.free.arguments import free_flyer
 from recursa.free.link_states import LinkPoses, chart_rates, flat, quaternions_of
-from recursa.integrators import named, weighted
+from recursa.integrators import ArrayStep, named
 from recursa.integrators.asking import told_when
 from recursa.integrators.table import LinksIntegrator
 from recursa.quantities import Quantity
-from recursa.sweeps.batching import Array, as_array, fitting
+from recursa.sweeps.batching import Array, as_array, fitting, one_number, whole_number
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -96,8 +96,7 @@ def simulate_links(
     scheme = named(integrator, "links").scheme
     assert scheme is not None
     times = _instants(duration, step)
-    if not isinstance(save_every, int | np.integer) or save_every < 1:
-        raise StateError(f"save_every must be a positive whole number, not {save_every!r}")
+    save_every = whole_number("save_every", save_every, 1)
     links = _Links(robot, torque, wrenches)
     poses, twists = links.start(q0, v0)
     record = _Record(links)
@@ -122,9 +121,7 @@ def simulate_links(
 
 
 def _instants(duration: float, step: float) -> Array:
-    for name, value in (("duration", duration), ("step", step)):
-        if not (isinstance(value, int | float | np.number) and math.isfinite(value) and value > 0):
-            raise StateError(f"{name} must be a positive number of seconds, not {value!r}")
+    duration, step = one_number("duration", duration, unit=" s"), one_number("step", step, unit=" s")
     count = math.ceil(duration / step - 1e-9)
     if count > _MOST_STEPS:
         raise StateError(f"{count} steps of {step:g} s are too many for one run of {duration:g} s; take larger steps")
@@ -200,7 +197,7 @@ class _Links:
         return self.robot.evaluator.evaluate(quantity, {"axes": flat(axes), "place": flat(place), **more})
 
 
-class _LinkMechanics:
+class _LinkMechanics(ArrayStep):
     """Links that move by themselves for a time h; see :class:`recursa.integrators.Mechanics`."""
 
     def __init__(self, links: _Links, time: float, h: float) -> None:
@@ -214,12 +211,6 @@ class _LinkMechanics:
 
     def local_rate(self, u: Array, speeds: Array) -> Array:
         return chart_rates(u, speeds)
-
-    def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
-        return weighted(self.h, start, *terms)
-
-    def settled(self, q: LinkPoses, v: Array) -> tuple[Array, Array]:
-        return v, v
 
 
 class _Record:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recursa.errors import StateError, did_you_mean, shortened, unknown_name
+from recursa.errors import StateError, unknown_name
 from recursa.model.columns import freedom_names
 from recursa.runs.run import Run
 from recursa.sweeps.batching import Array
 from recursa.trajectories import inputs
 from recursa.trajectories.coordinates import aligned, coordinate_rates
-from recursa.trajectories.csv_files import TIME, TORQUE, names_of, require_times
+from recursa.trajectories.csv_files import TIME, TORQUE, columns_of, names_of, require_known, require_times
 from recursa.trajectories.csv_numbers import NumberTable, read_table
 
 if TYPE_CHECKING:
@@ -155,40 +155,27 @@ def _from_table(robot: Robot, table: NumberTable, source: str) -> Log:
     Other columns are left alone, unless their ending says that they are meant. The base of a floating robot needs no
     torques: without them nothing pushes it.
     """
-    if TIME not in table.names:
-        raise table.error(f"has no column '{TIME}' for the time in seconds; its columns are {shortened(table.names)}")
-    coordinates, freedoms = names_of(robot)
     require_times(table)
-    q = _columns(table, coordinates, "coordinates", robot)
+    coordinates, freedoms = names_of(robot)
+    owner = f"robot '{robot.name}'"
+    q = columns_of(table, "coordinates", coordinates, owner)
     current = any(name.endswith(CURRENT) for name in table.names)
     ending = CURRENT if current else TORQUE
-    known = {name + end for name in freedoms for end in (":v", ":a", TORQUE, CURRENT)}
-    for name in table.names:
-        if name.endswith((":v", ":a", TORQUE, CURRENT)) and name not in known:
-            raise table.error(
-                f"belongs to no joint of robot '{robot.name}'. {did_you_mean(name, sorted(known))}", column=name
-            )
+    endings = (":v", ":a", TORQUE, CURRENT)
+    known = sorted(name + end for name in freedoms for end in endings)
+    require_known(table, [name for name in table.names if name.endswith(endings)], known, owner)
     undriven = [k for k, name in enumerate(freedoms) if not driven(robot)[k] and name + ending not in table.names]
     wanted = [name + ending for k, name in enumerate(freedoms) if k not in undriven]
     tau = np.zeros((len(table.rows), robot.nv))
-    tau[:, [k for k in range(robot.nv) if k not in undriven]] = _columns(table, wanted, "torques", robot)
+    tau[:, [k for k in range(robot.nv) if k not in undriven]] = columns_of(table, "torques", wanted, owner)
     parts = [
-        _columns(table, [name + end for name in freedoms], what, robot)
+        columns_of(table, what, [name + end for name in freedoms], owner)
         if any(name.endswith(end) for name in table.names)
         else None
         for end, what in ((":v", "speeds"), (":a", "accelerations"))
     ]
     checked = inputs.coordinates("q", q, robot, rows=True)
     return Log(table.column(TIME), checked, tau, parts[0], parts[1], current, {}, source)
-
-
-def _columns(table: NumberTable, names: Sequence[str], what: str, robot: Robot) -> Array:
-    there = set(table.names)
-    missing = [name for name in names if name not in there]
-    if missing:
-        hint = did_you_mean(missing[0], table.names)
-        raise table.error(f"lacks columns for {what} of robot '{robot.name}': {shortened(missing)}. {hint}")
-    return table.columns(names)
 
 
 def driven(robot: Robot) -> Array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from recursa.integrators.mechanics import Mechanics, Scheme, weighted
+from recursa.integrators.mechanics import ArrayStep, Mechanics, Scheme
 from recursa.integrators.stages import stages_of
 from recursa.integrators.table import INTEGRATORS, Integrator, named, names
 
-__all__ = ["INTEGRATORS", "Integrator", "Mechanics", "Scheme", "named", "names", "stages_of", "weighted"]
+__all__ = ["INTEGRATORS", "ArrayStep", "Integrator", "Mechanics", "Scheme", "named", "names", "stages_of"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from recursa.errors import SingularHingeError
 from recursa.sweeps.batching import Array
 
@@ -26,6 +28,17 @@ def told_when(function: Callable[[float, Array, Array], Any], what: str, t: floa
     except Exception as error:
         error.add_note(f"{_CAME_OUT}{what} at t = {t:.9g} s of the simulation.")
         raise
+
+
+def standing_after_end(motion: Any) -> Callable[[float], tuple[Array, Array, Array]]:
+    """A motion with a method ``sample(t)`` as a function of time; behind its end it stands still there."""
+    end = float(getattr(motion, "end", getattr(motion, "duration", np.inf)))  # trajectories may start later than at 0
+
+    def sampled(t: float) -> tuple[Array, Array, Array]:
+        q, v, a = (np.asarray(part, dtype=float) for part in motion.sample(min(t, end)))
+        return (q, np.zeros_like(v), np.zeros_like(a)) if t > end else (q, v, a)
+
+    return sampled
 
 
 def from_outside(error: BaseException) -> bool:

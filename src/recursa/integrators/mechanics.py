@@ -38,9 +38,18 @@ class Mechanics(Protocol[Q, A]):
 Scheme = Callable[[Any, Any, Any], tuple[Any, Any]]  # (mechanics, q, v) -> q, v one step later
 
 
-def weighted(h: float, start: Array | None, *terms: tuple[float, Array]) -> Array:
-    """``start + h (c1 x1 + c2 x2 + ...)`` of arrays."""
-    total: Any = 0.0 if start is None else start
-    for factor, x in terms:
-        total = total + (factor * h) * x
-    return total  # type: ignore[no-any-return]
+class ArrayStep:
+    """A step of length h on arrays, where nothing acts on the new v itself: what many :class:`Mechanics` share."""
+
+    h: float
+
+    def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
+        """``start + h (c1 x1 + c2 x2 + ...)``."""
+        total: Any = 0.0 if start is None else start
+        for factor, x in terms:
+            total = total + (factor * self.h) * x
+        return total  # type: ignore[no-any-return]
+
+    def settled(self, q: Any, v: Array) -> tuple[Array, Array]:
+        """Speeds and v as they are."""
+        return v, v

@@ -43,9 +43,38 @@ def freedom_names(model: Model) -> tuple[str, ...]:
     return tuple(name for joint in _own(model) for name in _names(joint, joint.kind.v_parts))
 
 
+def freedom_name(model: Model, freedom: int) -> str:
+    """A freedom in words: "joint 'elbow'", or "joint 'root', freedom 4 of 6".
+
+    >>> import recursa as rc
+    >>> freedom_name(rc.robots.free_flyer(1).model, 3)
+    "joint 'root', freedom 4 of 6"
+    """
+    joint = next(j for j in model.joints if j.independent and j.v_start <= freedom < j.v_start + j.kind.nv)
+    where = "" if joint.kind.nv == 1 else f", freedom {freedom - joint.v_start + 1} of {joint.kind.nv}"
+    return f"joint '{joint.name}'{where}"
+
+
 def coordinate_units(model: Model) -> tuple[str, ...]:
     """ "rad", "m", or "1" for components of a quaternion, per entry of q."""
     return tuple(unit for joint in _own(model) for unit in joint.kind.q_units)
+
+
+_UNITS = {"v": ("rad/s", "m/s"), "a": ("rad/s^2", "m/s^2"), "tau": ("N m", "N")}  # of what turns, of what slides
+
+
+def named_columns(model: Model, quantity: str) -> list[tuple[str, str]]:
+    """Name and unit of every entry of "q", "v", "a" or "tau".
+
+    >>> import recursa as rc
+    >>> named_columns(rc.robots.planar(1).model, "tau")
+    [('joint1', 'N m')]
+    """
+    if quantity == "q":
+        return list(zip(coordinate_names(model), coordinate_units(model), strict=True))
+    turning, sliding = _UNITS[quantity]
+    units = (turning if turns else sliding for turns in angular(model))
+    return list(zip(freedom_names(model), units, strict=True))
 
 
 def angular(model: Model) -> tuple[bool, ...]:

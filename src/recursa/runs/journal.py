@@ -18,6 +18,7 @@ from recursa import files
 from recursa.errors import ResultFileError
 from recursa.files import locked, remove_leftovers, sync_folder, synced
 
+ZIP = b"PK"  # how .npz files begin
 SUFFIX = ".part"  # behind the name of the result
 MAGIC = b"recursa checkpoint "
 FORMAT_VERSION = 1
@@ -52,9 +53,18 @@ def read_blocks(path: Path) -> tuple[list[bytes], int]:
 
 def require_checkpoint(path: Path) -> None:
     """Look at the start of a file; what is no checkpoint, or of another version, is an error."""
+    _require_version(path, first_bytes(path))
+
+
+def first_bytes(path: Path) -> bytes:
+    """The start of a file, by which kinds of files are told apart."""
     try:
         with path.open("rb") as file:
-            _require_version(path, file.read(64))
+            return file.read(512)
+    except FileNotFoundError:
+        part = path.with_name(path.name + SUFFIX)
+        hint = f" There is an unfinished run in '{part}': go on with rc.resume('{path}')." if part.is_file() else ""
+        raise ResultFileError(f"there is no file '{path}'.{hint}") from None
     except OSError as error:
         raise ResultFileError(f"cannot read '{path}': {error.strerror or error}") from None
 

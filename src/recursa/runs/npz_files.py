@@ -29,7 +29,7 @@ from numpy.lib import format as npy
 
 from recursa.errors import ResultFileError
 from recursa.files import write_together
-from recursa.model.columns import CONVENTIONS, angular, coordinate_names, coordinate_units, freedom_names
+from recursa.model.columns import CONVENTIONS, named_columns
 from recursa.model.model import Model
 from recursa.runs.packing import MALFORMED
 from recursa.runs.plain_runs import ARRAYS, as_plain, from_plain
@@ -71,21 +71,8 @@ def write_run(run: Run, path: Path) -> None:
 
 def columns(model: Model) -> dict[str, list[tuple[str, str]]]:
     """Name and unit of every column of the arrays."""
-    names, turning = freedom_names(model), angular(model)
-
-    def of_joints(angle: str, length: str) -> list[tuple[str, str]]:
-        return [(name, angle if turns else length) for name, turns in zip(names, turning, strict=True)]
-
-    return {
-        "t": [("t", "s")],
-        "q": list(zip(coordinate_names(model), coordinate_units(model), strict=True)),
-        "v": of_joints("rad/s", "m/s"),
-        "a": of_joints("rad/s^2", "m/s^2"),
-        "tau": of_joints("N m", "N"),
-        "work": [("work", "J")],
-        "lost": [("lost", "J")],
-        _ENERGY: [(_ENERGY, "J")],
-    }
+    vectors = {name: named_columns(model, name) for name in ("q", "v", "a", "tau")}
+    return {"t": [("t", "s")], **vectors, **{name: [(name, "J")] for name in ("work", "lost", _ENERGY)}}
 
 
 def read_run(path: Path, robot_of: Callable[[Model], Robot]) -> Run:

@@ -15,7 +15,7 @@ from recursa.errors import ResultFileError, printable, printable_or_refused
 from recursa.formats.robot_text import model_from_text, model_text
 from recursa.model.model import Model
 from recursa.runs import interpolants
-from recursa.runs.options import Options, options_again
+from recursa.runs.options import Options
 from recursa.runs.run import BASE_SIZES, BaseMotion, Happened, Run, Status
 from recursa.sweeps.batching import Array
 from recursa.version import __version__
@@ -67,7 +67,7 @@ def from_plain(data: Mapping[str, Any], robot_of: Callable[[Model], Robot]) -> R
         raise ResultFileError("the robot in it is not the one it names")
     arrays = {name: _floats(name, values) for name, values in data["arrays"].items()}
     names = _of(data, "events", list)
-    options = options_again(_of(data, "options", dict), arrays.get(TIMES))
+    options = Options.from_file(model, _of(data, "options", dict), arrays.get(TIMES))
     _require_shapes(arrays, model, len(names), options)
     dense = {name: arrays[DENSE + name] for name in interpolants.NAMES if DENSE + name in arrays}
     status = _of(data, "status", str)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from recursa import datasets
 from recursa.sweeps.batching import Array
 
@@ -82,8 +80,3 @@ class Rollout(tuple[Array, ...]):
         {'row': 3, 't': 5, 'freedom': 2}
         """
         return datasets.to_xarray(self.robot, self.t, {"q": self.q, "v": self.v}, {})
-
-
-def saved_times(step: float, steps: int, every: int) -> Array:
-    """The instants after ``every``, ``2 every``, ... steps."""
-    return step * np.arange(every, steps + 1, every)

@@ -1,20 +1,18 @@
-"""Runs to files, by the ending of the name; what kind of file there is already."""
+"""Runs to files, by the ending of the name."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from recursa.errors import RecursaError, ResultFileError
+from recursa.errors import RecursaError
 from recursa.files import known_suffix, named_file
 from recursa.runs import npz_files
-from recursa.runs.journal import SUFFIX
 from recursa.runs.run import Run
 from recursa.trajectories import csv_files
 
 HDF5 = (".h5", ".hdf5")
 SUFFIXES = (".npz", ".csv")
-ZIP = b"PK"  # how .npz files begin
 
 
 def save(run: Run, path: str | os.PathLike[str]) -> Path:
@@ -36,16 +34,3 @@ def run_file(path: str | os.PathLike[str]) -> Path:
             f"'{place}': runs are saved as .npz (everything) or .csv (a table); run.to_hdf5('{place}') exports HDF5"
         )
     return known_suffix(place, SUFFIXES)
-
-
-def first_bytes(path: Path) -> bytes:
-    """The start of a file, by which kinds of files are told apart."""
-    try:
-        with path.open("rb") as file:
-            return file.read(512)
-    except FileNotFoundError:
-        part = path.with_name(path.name + SUFFIX)
-        hint = f" There is an unfinished run in '{part}': go on with rc.resume('{path}')." if part.is_file() else ""
-        raise ResultFileError(f"there is no file '{path}'.{hint}") from None
-    except OSError as error:
-        raise ResultFileError(f"cannot read '{path}': {error.strerror or error}") from None

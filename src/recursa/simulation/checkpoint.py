@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,21 +23,14 @@ from recursa.files import named_file
 from recursa.formats.robot_text import model_from_text, model_text
 from recursa.integrators.asking import from_outside
 from recursa.runs import interpolants
-from recursa.runs.journal import MAGIC, SUFFIX, Journal, read_blocks, require_checkpoint
-from recursa.runs.options import Options, options_again
+from recursa.runs.journal import MAGIC, SUFFIX, ZIP, Journal, first_bytes, read_blocks, require_checkpoint
+from recursa.runs.options import Options
 from recursa.runs.packing import MALFORMED, pack, unpack
 from recursa.runs.run import Happened, Run
-from recursa.runs.saving import ZIP, first_bytes
-from recursa.simulation.acting import Record, again, require_same_events, stops_again, touches_again
-from recursa.simulation.choosing import equations_of
-from recursa.simulation.described import array, floats, pair, perhaps, real, require_described
+from recursa.simulation.described import array, floats, pair, real, require_described
 from recursa.simulation.driver import Sample, Simulation
-from recursa.simulation.events import events_of
-from recursa.simulation.forces import stop_forces, torque_function, wrench_function
-from recursa.simulation.moved_base import moved_base
-from recursa.simulation.options import checked_again
+from recursa.simulation.influences import Influences
 from recursa.simulation.steppers import RunState
-from recursa.simulation.touch import touches_of
 from recursa.sweeps.batching import Array
 from recursa.version import __version__
 
@@ -49,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Checkpoint:
-    """Keeps a run under way: a :class:`recursa.simulation.driver.Keeper`."""
+    """Keeps the state of a run under way between two steps, now and then and where it ends."""
 
     def __init__(self, journal: Journal, every: float, counts: tuple[int, int, int]) -> None:
         self._journal, self._every = journal, every
@@ -84,22 +77,32 @@ class Checkpoint:
             self._counts, self._failing = counts, False
 
 
-def run_kept(simulation: Simulation, journal: Journal, every: float, start: tuple[Array, Array], acting: Record) -> Run:
-    """Run from the start, with a journal that is free for it."""
-    model = simulation.equations.robot.model
-    header = {
-        "recursa": __version__,
-        "robot": model_text(model),
-        "digest": model.digest,
-        "options": {item.name: getattr(simulation.options, item.name) for item in fields(Options)},
-        "every": every,
-        "q0": start[0],
-        "v0": start[1],
-        "acting": acting,
-    }
-    payload, counts = _packed(simulation, (0, 0, 0))
-    journal.begin([pack(header), payload])
-    return simulation.run(Checkpoint(journal, every, counts))
+def simulated_with_checkpoints(
+    robot: Robot,
+    options: Options,
+    influences: Influences,
+    q0: Array,
+    v0: Array,
+    path: str | os.PathLike[str],
+    every: Any,
+) -> Run:
+    """Run from the start, with a journal at a path that is free for it."""
+    seconds, model = interval(every), robot.model
+    with _free_journal(path) as journal:
+        simulation = influences.simulation(robot, options, q0, v0)
+        header = {
+            "recursa": __version__,
+            "robot": model_text(model),
+            "digest": model.digest,
+            "options": {item.name: getattr(options, item.name) for item in fields(Options)},
+            "every": seconds,
+            "q0": q0,
+            "v0": v0,
+            "acting": influences.record(simulation),
+        }
+        payload, counts = _packed(simulation, (0, 0, 0))
+        journal.begin([pack(header), payload])
+        return simulation.run(Checkpoint(journal, seconds, counts))
 
 
 def _packed(simulation: Simulation, done: tuple[int, int, int]) -> tuple[bytes, tuple[int, int, int]]:
@@ -128,14 +131,9 @@ def interval(every: Any) -> float:
     return seconds
 
 
-@contextmanager
-def free_journal(path: str | os.PathLike[str]) -> Iterator[Journal]:
+def _free_journal(path: str | os.PathLike[str]) -> AbstractContextManager[Journal]:
     """A journal for a new run: nothing there, or one of a run that came to its end; or one that is held already."""
-    if isinstance(path, Journal):
-        yield path
-        return
-    with claimed(path, _require_finished) as journal:
-        yield journal
+    return nullcontext(path) if isinstance(path, Journal) else claimed(path, _require_finished)
 
 
 def claimed(path: str | os.PathLike[str], require_replaceable: Callable[[Kept], None]) -> Journal:
@@ -178,8 +176,7 @@ class Kept:
             self._checkpoints = [unpack(one) for one in blocks[1:]]
             self.model = model_from_text(self._header["robot"])
             stored = self._header["options"]
-            require_described(perhaps(lambda times: isinstance(times, np.ndarray)), stored["times"], "times")
-            self.options = checked_again(self.model, options_again(stored, stored["times"]))
+            self.options = Options.from_file(self.model, stored, stored["times"])
             self.every = interval(self._header["every"])
             self.finished = bool(self._checkpoints[-1]["finished"])
             self.t = float(self._checkpoints[-1]["state"]["accepted"][0])
@@ -220,41 +217,23 @@ class Kept:
         """How many there are so far."""
         return sum(len(one["samples"][0]) for one in self._checkpoints if one["samples"])
 
-    def simulation(
-        self, robot: Robot, torque: Any, wrenches: Any, events: Any, base: Any, progress: bool, prescribed: Any = None
-    ) -> Simulation:
-        """The run as it was at the last checkpoint; ``robot`` is made from ``model``."""
+    def simulation(self, robot: Robot, given: Influences, progress: bool) -> Simulation:
+        """The run as it was at the last checkpoint; ``robot`` is made from ``model``, ``given`` are functions."""
         try:
-            return self._simulation(robot, torque, wrenches, events, base, progress, prescribed)
+            return self._simulation(robot, given, progress)
         except MALFORMED as error:
             if isinstance(error, RecursaError) or from_outside(error):  # of the caller's functions
                 raise
             raise _unusable(self.path, error) from None
 
-    def _simulation(
-        self, robot: Robot, torque: Any, wrenches: Any, events: Any, base: Any, progress: bool, prescribed: Any
-    ) -> Simulation:
-        acting = self._header["acting"]
-        watched = events_of(events)
-        require_same_events(acting["events"], watched)
-        q0, v0 = self._header["q0"], self._header["v0"]
-        moved = moved_base(robot.model, again(acting["base"], base, "base"), self.options.duration)
-        equations = equations_of(
-            robot,
-            self.options,
-            touches_of(robot.model, touches_again(acting["contacts"])),
-            torque_function(robot, again(acting["torque"], torque, "torque"), moved),
-            wrench_function(robot, again(acting["wrenches"], wrenches, "wrenches"), moved),
-            stop_forces(robot, stops_again(acting["stops"]), q0),
-            self.options.losses,
-            moved,
-            prescribed=again(acting["prescribed"], prescribed, "prescribed"),
-        )
-        found = Simulation(equations, q0, v0, replace(self.options, progress=progress), watched)
+    def _simulation(self, robot: Robot, given: Influences, progress: bool) -> Simulation:
+        influences = given.recorded(self._header["acting"])
+        options = replace(self.options, progress=progress)
+        simulation = influences.simulation(robot, options, self._header["q0"], self._header["v0"])
         for one in self._checkpoints:
-            self._require_pieces(one["pieces"], equations.size)
-        found.restore(self._state())
-        return found
+            self._require_pieces(one["pieces"], simulation.equations.size)
+        simulation.restore(self._state())
+        return simulation
 
     def _require_pieces(self, arrays: dict[str, Array], n: int) -> None:
         if not arrays:
@@ -290,16 +269,13 @@ def _unusable(path: Path, error: BaseException) -> ResultFileError:
     )
 
 
-@contextmanager
-def held_journal(path: str | os.PathLike[str]) -> Iterator[Journal]:
+def held_journal(path: str | os.PathLike[str]) -> AbstractContextManager[Journal]:
     """The journal of a run to go on with; one that is held already stays so."""
     if isinstance(path, Journal):
-        yield path
-        return
+        return nullcontext(path)
     place = checkpoint_of(path)
     require_checkpoint(place)
-    with Journal(place) as journal:
-        yield journal
+    return Journal(place)
 
 
 def checkpoint_of(path: str | os.PathLike[str]) -> Path:

@@ -7,7 +7,8 @@ act, speeds by ``v - inv(M) G* inv(A) G v``. Or, by name, with Baumgarte's terms
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.constraints import called
 from recursa.simulation.complementarity import along, obeying
-from recursa.simulation.equations import Equations, Outside, coordinate_rates
+from recursa.simulation.equations import Equations, Outside, coordinate_rates, natively
 from recursa.simulation.prescribed import PrescribedMotion
 from recursa.sweeps.batching import Array
 
@@ -34,67 +35,32 @@ _SLOW = 1e-7  # by how much speeds may, of the largest one
 _RANK = 1e-10
 
 
-@dataclass(frozen=True)
-class Baumgarte:
-    """Errors e of constraints die out by terms in the accelerations: ``e'' + 2 damping rate e' + rate^2 e = 0``.
-
-    - ``rate``: 1/s, how fast they do; well under 1 over the step of the integrator.
-    - ``damping``: 1 without overshooting.
-
-    >>> import recursa as rc
-    >>> rc.Baumgarte(rate=50.0)
-    Baumgarte(rate=50.0, damping=1.0)
-    """
-
-    rate: float = 20.0
-    damping: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("rate", "damping"):
-            value = getattr(self, name)
-            try:
-                number = float(value)
-            except (TypeError, ValueError):
-                raise StateError(f"{name} of Baumgarte must be a number, not {value!r}") from None
-            if not np.isfinite(number) or number < 0.0:
-                raise StateError(f"{name} of Baumgarte must be finite and at least 0, not {value!r}")
-            object.__setattr__(self, name, number)
-
-
-def stabilized_by(chosen: Any) -> Baumgarte | None:
-    """What ``baumgarte=`` of simulate says: None or False is projection."""
-    if chosen is None or chosen is False:
-        return None
-    if chosen is True:
-        return Baumgarte()
-    if isinstance(chosen, Baumgarte):
-        return chosen
-    raise StateError(f"baumgarte takes rc.Baumgarte(rate=, damping=), True or None, not {chosen!r}")
-
-
 class ConstrainedEquations(Equations):
     """``dq/dt``, ``dv/dt`` and powers of a robot with constraints, which do no work."""
 
-    def __init__(self, robot: Robot, *acting: Any, baumgarte: Baumgarte | None = None, prescribed: Any = None) -> None:
+    def __init__(
+        self, robot: Robot, *acting: Any, baumgarte: tuple[float, float] | None = None, prescribed: Any = None
+    ) -> None:
         if robot.model.ntold:
             self.told = PrescribedMotion(robot.model, prescribed)
             self.modes_from_outside = True  # its work is found with the accelerations
-        elif prescribed is not None:
-            raise StateError(
-                f"prescribed= is for joints and links that are rc.Prescribed, and robot '{robot.name}' has none"
-            )
         self._flat = configuration.moves_by_adding(robot.model)
-        self._coordinate_rates = robot.evaluator.trusting_entry(configuration.COORDINATE_RATES)
+        entry = robot.evaluator.trusting_entry
+        self._coordinate_rates = natively(entry(configuration.COORDINATE_RATES), partial(coordinate_rates, robot))
         self.baumgarte = baumgarte
         self.kept_on_manifold = baumgarte is None
         super().__init__(robot, *acting)
         if self.base is not None:
             raise StateError("base= is for trees: a robot with constraints needs a free joint, and rc.Loop to hold it")
         self._scales = np.array(row_scales(robot.model))
-        entry = robot.evaluator.trusting_entry if robot.constraints else _nothing
-        self._error, self._rows = entry(CONSTRAINT_ERROR), entry(CONSTRAINT_JACOBIAN)
-        self._allowed = entry(PROJECT_VELOCITY)
-        self._driving = None if self.told is None else robot.evaluator.trusting_entry(CONSTRAINT_FORCES, self.given)
+        self._driving = None if self.told is None else entry(CONSTRAINT_FORCES, self.given)
+        self.errors: Callable[[Array], Array] = lambda q: np.zeros(0)
+        self.rows: Callable[[Array], Array] = lambda q: np.zeros((0, self.nv))  # G (ncon, nv)
+        self.allowed: Callable[[Array, Array], Array] = robot.project_velocity  # the nearest speeds that obey
+        if robot.constraints:
+            self.errors = natively(entry(CONSTRAINT_ERROR), robot.constraint_error)
+            self.rows = natively(entry(CONSTRAINT_JACOBIAN), robot.constraint_jacobian)
+            self.allowed = natively(entry(PROJECT_VELOCITY), robot.project_velocity)
 
     def _compiled(self) -> Any:
         if self._tied or not self.robot.constraints:
@@ -114,23 +80,21 @@ class ConstrainedEquations(Equations):
     def _speeds_of(self, q: Array, v: Array) -> Array:
         if self._flat:
             return v
-        q = self.normalized(q)
-        rates: Any = NotImplemented if self._coordinate_rates is None else self._coordinate_rates(q, v)
-        return coordinate_rates(self.robot, q, v) if rates is NotImplemented else rates
+        return self._coordinate_rates(self.normalized(q), v)
 
     def _general(self, q: Array, v: Array, tau: Array, outside: Outside) -> Array:
         if not all(np.isfinite(x).all() for x in (q, v, tau)):
             return np.full(self.nq + self.nv, np.nan)
         if not self.robot.constraints:
             return super()._general(q, v, tau, outside)
-        a = self.robot.forward_dynamics(q, v, tau, **self._shaped(outside))
+        a = self.robot.forward_dynamics(q, v, tau, **self.shaped(outside))
         return np.concatenate([coordinate_rates(self.robot, q, v), self._damped(q, v, a)])
 
     def _damped(self, q: Array, v: Array, a: Array) -> Array:
         """Baumgarte's terms: ``G da = -(2 damping rate G v + rate^2 e)``, da along ``inv(M) G*``."""
         if self.baumgarte is None:
             return a
-        rate, damping = self.baumgarte.rate, self.baumgarte.damping
+        rate, damping = self.baumgarte
         speeds = self.rows(q) @ v
         speeds = speeds if self.told is None else speeds - self.told.rates(None, speeds)
         return a + self.impulse(q, 2.0 * damping * rate * speeds + rate * rate * self.errors(q))
@@ -144,7 +108,7 @@ class ConstrainedEquations(Equations):
         if found is NotImplemented:
             found = np.full(self.robot.model.ncon, np.nan)
             if np.isfinite(a).all():
-                found = self.robot.constraint_forces(q, v, moving, **self._shaped(outside))
+                found = self.robot.constraint_forces(q, v, moving, **self.shaped(outside))
         tau = tau.copy()
         for one in self.told.parts:
             if one.joint is not None:
@@ -153,24 +117,9 @@ class ConstrainedEquations(Equations):
 
     # ---- the manifold ------------------------------------------------------------------------------------------------
 
-    def errors(self, q: Array) -> Array:
-        """Of the constraints."""
-        if not self.robot.constraints:
-            return np.zeros(0)
-        found: Any = NotImplemented if self._error is None else self._error(q)
-        return self.robot.constraint_error(q) if found is NotImplemented else found
-
-    def rows(self, q: Array) -> Array:
-        """G (ncon, nv)."""
-        if not self.robot.constraints:
-            return np.zeros((0, self.nv))
-        found: Any = NotImplemented if self._rows is None else self._rows(q)
-        return self.robot.constraint_jacobian(q) if found is NotImplemented else found
-
-    def allowed(self, q: Array, v: Array) -> Array:
-        """The nearest speeds that obey the constraints."""
-        found: Any = NotImplemented if self._allowed is None else self._allowed(q, v)
-        return self.robot.project_velocity(q, v) if found is NotImplemented else found
+    def scaled_rows(self, q: Array) -> Array:
+        """The rows of G in units in which errors of all constraints compare."""
+        return self.rows(q) / self._scales[:, None]
 
     def impulse(self, q: Array, errors: Array) -> Array:
         """The change dv of speeds along ``inv(M) G*`` with ``G dv = -errors``, by rank; none where friction holds."""
@@ -178,7 +127,7 @@ class ConstrainedEquations(Equations):
             change = -along(*self._held_rows(q), np.concatenate([errors / self._scales, np.zeros(len(self.locked))]))
             change[self.stopped] = 0.0
             return change
-        some = np.linalg.lstsq(self.rows(q) / self._scales[:, None], -errors / self._scales, rcond=_RANK)[0]
+        some = np.linalg.lstsq(self.scaled_rows(q), -errors / self._scales, rcond=_RANK)[0]
         return some - self.allowed(q, some)
 
     def on_manifold(self, q: Array, u: Array, t: float | None = None) -> tuple[Array, Array]:
@@ -218,15 +167,18 @@ class ConstrainedEquations(Equations):
 
     def _held_rows(self, q: Array) -> tuple[Array, Array]:
         """``inv(M)``, and the scaled rows of the constraints with those of the locked degrees of freedom below them."""
-        rows = np.concatenate([self.rows(q) / self._scales[:, None], np.eye(self.nv)[self.locked]])
+        rows = np.concatenate([self.scaled_rows(q), np.eye(self.nv)[self.locked]])
         return self.robot.evaluator.tree.evaluate(MASS_MATRIX_INVERSE, {"q": q}), rows
 
     def compliance(self, q: Array, damping: Array | None = None) -> Array:
+        """What the constraints leave of that of the tree."""
+        return self.held_back(super().compliance(q, damping), q)
+
+    def held_back(self, W: Array, q: Array) -> Array:
         """``W - W G* inv(G W G*) G W``, by rank."""
-        W = super().compliance(q, damping)
         if not self.robot.constraints:
             return W
-        G = self.rows(q) / self._scales[:, None]
+        G = self.scaled_rows(q)
         WG = W @ G.T
         return W - WG @ np.linalg.lstsq(G @ WG, WG.T, rcond=_RANK)[0]
 
@@ -236,8 +188,15 @@ class ConstrainedEquations(Equations):
 
     # ---- the start ---------------------------------------------------------------------------------------------------
 
-    def require_closed(self, q: Array, v: Array) -> None:
-        """A start that the constraints do not allow is an error that says by how much."""
+    acted_upon = True
+
+    def beginning(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """On the manifold; a start that the constraints do not allow is an error that says by how much."""
+        if self.robot.constraints:
+            self._require_closed(q, v)
+        return self.on_manifold(q, v, 0.0) if self.kept_on_manifold else (q, v)
+
+    def _require_closed(self, q: Array, v: Array) -> None:
         error, rate = self.errors(q), self.rows(q) @ v
         if self.told is not None:
             self.told.require_start(q, v)
@@ -270,7 +229,3 @@ class ConstrainedEquations(Equations):
             if parts:
                 found.append(f"the {called(one.constraint)} by {' and '.join(parts)}")
         return found
-
-
-def _nothing(quantity: Any) -> None:
-    """No entry: there are no constraints to ask about."""

@@ -20,7 +20,7 @@ from recursa.dynamics import configuration, gathering
 from recursa.errors import StateError
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
-from recursa.simulation.equations import Equations, Outside, Rates, coordinate_rates
+from recursa.simulation.equations import Equations, Outside, Rates, coordinate_rates, natively
 from recursa.sweeps import Plan, base_to_tip
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
@@ -40,20 +40,21 @@ class DiagonalEquations(Equations):
                 'coordinates="diagonal" out'
             )
         self._slopes = robot.evaluator.trusting_entry(SLOPES, self.given)
-        self._joint_rates = robot.evaluator.trusting_entry(JOINT_RATES)
+        self._joint_rates = natively(robot.evaluator.trusting_entry(JOINT_RATES), self._joint_rates_of_finite)
 
     # ---- the speeds that are integrated ------------------------------------------------------------------------------
 
     def to_joint(self, q: Array, u: Array) -> Array:
         """``v = inv(m)* nu``; exactly zero for freedoms that friction holds, where integrating leaves an error."""
-        v: Any = NotImplemented if self._joint_rates is None else self._joint_rates(q, u)
-        if v is NotImplemented:
-            if not (np.isfinite(q).all() and np.isfinite(u).all()):
-                return np.full(self.nv, np.nan)
-            v = self.robot.diagonal.joint_rates(q, u)
+        v = self._joint_rates(q, u)
         if self.locked.size:
             v[self.locked] = 0.0
         return v
+
+    def _joint_rates_of_finite(self, q: Array, u: Array) -> Array:
+        if not (np.isfinite(q).all() and np.isfinite(u).all()):
+            return np.full(self.nv, np.nan)
+        return self.robot.diagonal.joint_rates(q, u)
 
     def from_joint(self, q: Array, v: Array) -> Array:
         """``nu = m* v``."""
@@ -96,7 +97,7 @@ class DiagonalEquations(Equations):
                 return result
         if not all(np.isfinite(x).all() for x in given):
             return np.full(self.nq + 2 * self.nv, np.nan)
-        arguments = {"q": self.normalized(q), "nu": u, "tau": tau, **self._shaped(outside)}
+        arguments = {"q": self.normalized(q), "nu": u, "tau": tau, **self.shaped(outside)}
         return self.robot.evaluator.evaluate(SLOPES, arguments)
 
 

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from recursa.dynamics.lacking import Lacking
-from recursa.errors import LimitWarning, SimulationError, SingularHingeError, StateError
-from recursa.integrators import INTEGRATORS
+from recursa.errors import LimitWarning, SimulationError, SingularHingeError
 from recursa.integrators.asking import from_outside
+from recursa.model.columns import freedom_name
 from recursa.runs.options import Options
 from recursa.runs.run import BaseMotion, Happened, Run, Status, keeps_momentum
-from recursa.simulation import friction
-from recursa.simulation.adaptive import Adaptive
-from recursa.simulation.constrained import ConstrainedEquations
-from recursa.simulation.described import array, count, floats, indices, one_of, real, require_described
-from recursa.simulation.equations import NUMERICAL, Equations, freedom_name
+from recursa.simulation.choice import stepper_for
+from recursa.simulation.described import array, count, one_of, real, require_described
+from recursa.simulation.equations import NUMERICAL, Equations
 from recursa.simulation.events import Event, crossing
-from recursa.simulation.fixed import FixedStep
 from recursa.simulation.interrupts import Interrupts
 from recursa.simulation.progress import ProgressBar
-from recursa.simulation.steppers import RunState, Stepper
-from recursa.simulation.touching import TouchingEquations
+from recursa.simulation.steppers import RunState
 from recursa.sweeps.batching import Array
 from recursa.trajectories.limits import far_beyond
 
-_NO_PROGRESS = 1e-14
-_HARDLY_ANY = 1e-9  # s between two changes of contacts
+if TYPE_CHECKING:
+    from recursa.simulation.checkpoint import Checkpoint
+
 _WINDOW, _MOST_STEPS = 10_000, 1e9  # steps after which progress is looked at, and those that a run may come to at that
 _MAX_STALLS = 20  # changes of friction or contacts without progress in time
 
@@ -46,21 +43,10 @@ class Sample(NamedTuple):
 
 
 class StepCut(NamedTuple):
-    """Where a step ends early: a freedom whose friction changes, or a contact; neither where an event stops the run."""
+    """Where a step ends early: which of the margins has come to zero; None where an event stops the run."""
 
     t: float
-    freedom: int | None
-    contact: int | None = None  # which of the margins of TouchingEquations
-
-
-class Keeper(Protocol):
-    """Someone who keeps the state of a run under way; called between two steps."""
-
-    def update(self, simulation: Simulation) -> None:
-        """A step is done."""
-
-    def finish(self, simulation: Simulation) -> None:
-        """It goes no further, because it is at its end or was interrupted."""
+    margin: int | None
 
 
 class Simulation:
@@ -74,7 +60,7 @@ class Simulation:
     ) -> None:
         self.equations, self.options, self.events = equations, options, events
         self.end = options.duration
-        self.stepper: Stepper = self._make_stepper()
+        self.stepper = stepper_for(equations, options)
         self.samples: list[Sample] = []
         self.happened: list[Happened] = []
         self.pieces: list[tuple[float, float, Any]] = []
@@ -84,15 +70,9 @@ class Simulation:
         self._next_time = 0  # among the times asked for
         self._stalls = 0
         self._looked = (0, 0.0)  # when progress was last looked at: steps, time
-        self._rubs = equations.rubbed and not self.stepper.resolves_friction
-        self._watched: Array = np.empty(0)  # values of events and margins of friction at the end of the last step
-        self._touches = equations if isinstance(equations, TouchingEquations) else None
-        self._switches = self._rubs or self._touches is not None
-        q = equations.normalized(q0)
-        if isinstance(equations, ConstrainedEquations):
-            if equations.robot.constraints:
-                equations.require_closed(q, v0)
-            q, v0 = equations.on_manifold(q, v0, 0.0) if equations.kept_on_manifold else (q, v0)
+        self._switches = equations.has_modes and not self.stepper.resolves_friction
+        self._watched: Array = np.empty(0)  # values of events and margins of modes at the end of the last step
+        q, v0 = equations.beginning(equations.normalized(q0), v0)
         learned = np.zeros(0) if equations.learner is None else equations.learner.now
         start = RunState(q, equations.from_joint(q, v0.copy()), np.concatenate([np.zeros(2), learned]))
         self._accepted: tuple[float, RunState] = (0.0, start)
@@ -100,36 +80,12 @@ class Simulation:
         with np.errstate(all="ignore"):
             self._begin()
 
-    def _make_stepper(self) -> Stepper:
-        options = self.options
-        if options.fixed:
-            method = INTEGRATORS[options.integrator]
-            if self.equations.memory and options.integrator == "implicit-midpoint":
-                raise StateError(
-                    "the implicit midpoint rule does not carry along what a controller remembers: take another "
-                    "integrator, such as 'rk4'"
-                )
-            if method.takes_losses and self.equations.rubbed and self.equations.diagonal:
-                raise StateError(
-                    f"integrator {options.integrator!r} stops joints by impulses of friction, which are on joint rates:"
-                    " in diagonal coordinates take another integrator, or losses=False"
-                )
-            return FixedStep(self.equations, method, options.step or self.end)
-        longest = np.inf if options.step is None else options.step
-        return Adaptive(self.equations, options.integrator, self.end, options.rtol, options.atol, longest)
-
     def _begin(self) -> None:
         t, state = self._accepted
-        v = self._speeds(state)
-        if self._touches is not None:
-            self._touches.require_outside(state.q)
-            state = self._landed(t, state)
-            self._accepted, v = (t, state), self._speeds(state)
-        if self._rubs:
-            v = friction.settle(self.equations, t, state.q, v)
-            state = state._replace(u=self.equations.from_joint(state.q, v))
+        if self._switches:
+            state = self._settled(t, state)
             self._accepted = t, state
-        if not np.isfinite(self.equations.rates(t, state.q, v).a).all():
+        if not np.isfinite(self.equations.rates(t, state.q, self._speeds(state)).a).all():
             raise SimulationError(f"the simulation cannot start: {self._reason(state)}", t)
         self.stepper.start(t, state)
         self._watched = self._values(t, state)
@@ -140,7 +96,7 @@ class Simulation:
 
     # ---- the loop ----------------------------------------------------------------------------------------------------
 
-    def run(self, keeper: Keeper | None = None) -> Run:
+    def run(self, keeper: Checkpoint | None = None) -> Run:
         """To the end, or as far as it gets; from the keyboard it can be stopped cleanly.
 
         The first Ctrl-C lets the step end; the second one interrupts at once.
@@ -220,7 +176,7 @@ class Simulation:
     # ---- what happens within a step ----------------------------------------------------------------------------------
 
     def _values(self, t: float, state: RunState) -> Array:
-        """Of the events, then per freedom the margin to another mode of friction."""
+        """Of the events, then the margins to other modes."""
         if not (self.events or self._switches):
             return np.empty(0)
         v = self._speeds(state)
@@ -228,21 +184,15 @@ class Simulation:
         return np.concatenate([values, self._margins(t, state.q, v)])
 
     def _margins(self, t: float, q: Array, v: Array) -> Array:
-        """How far freedoms, or contacts and freedoms, are from another mode."""
-        if self._touches is not None:
-            return self._touches.margins(t, q, v)
-        return friction.margins(self.equations, t, q, v) if self._rubs else np.empty(0)
+        return self.equations.margins(t, q, v) if self._switches else np.empty(0)
 
-    def _landed(self, t: float, state: RunState, cut: int | None = None) -> RunState:
-        """Impulses and modes of contacts at an instant; what hit is noted."""
-        assert self._touches is not None
-        v, lost, hit = self._touches.settle(t, state.q, self._speeds(state), cut, self._stalls)
-        for k in hit:
-            name = self._touches.geometry.touches[k].name
-            self.happened.append(Happened(name, t, state.q.copy(), v.copy()))
+    def _settled(self, t: float, state: RunState, margin: int | None = None) -> RunState:
+        """The state with new modes, after impulses; what hit is noted. ``margin``: the one that has come to zero."""
+        v, lost, hit = self.equations.settle(t, state.q, self._speeds(state), margin, self._stalls)
+        self.happened += [Happened(name, t, state.q.copy(), v.copy()) for name in hit]
         work = state.work.copy()
         work[1] += lost
-        return state._replace(u=v, work=work)
+        return state._replace(u=self.equations.from_joint(state.q, v), work=work)
 
     def _watch(self) -> StepCut | None:
         """Look for crossings of zero in the last step: events are noted, what cuts the step short is returned."""
@@ -275,8 +225,7 @@ class Simulation:
                 found.append((self._locate_change(number, start, end, before[number], after[number]), number))
         for t, number in sorted(found):
             if number >= len(self.events):
-                switch = number - len(self.events)
-                return StepCut(t, switch) if self._touches is None else StepCut(t, None, switch)
+                return StepCut(t, number - len(self.events))
             event, state = self.events[number], self.stepper.at(t)
             self.happened.append(Happened(event.name, t, state.q.copy(), self._speeds(state).copy()))
             if event.stop:
@@ -308,32 +257,22 @@ class Simulation:
         return start if before <= 0.0 else self._locate(number, t, end, before, after)
 
     def _shorten(self, cut: StepCut) -> None:
-        """End the step at a cut, change the modes of friction there, and go on from there."""
+        """End the step at a cut, change the modes there, and go on from there."""
         stepper, equations = self.stepper, self.equations
         self._keep_piece(cut.t)
         self._sample_until(cut.t, inclusive=False)
-        least = _NO_PROGRESS * max(1.0, cut.t) if self._touches is None else _HARDLY_ANY
-        self._stalls = self._stalls + 1 if cut.t - stepper.t_old <= least else 0
+        self._stalls = self._stalls + 1 if cut.t - stepper.t_old <= equations.shortest_mode(cut.t) else 0
         if self._stalls > _MAX_STALLS:
             raise SimulationError(
                 f"friction changes again and again at t = {cut.t:.9g} s: {self._reason(stepper.now)}.\n"
-                + (
-                    "  Try integrator='semi-implicit', which needs no such instants."
-                    if self._touches is None
-                    else "  Contacts stick and slide at the same instant: change friction= a little, or the start."
-                ),
+                f"  {equations.advice_on_modes}",
                 self._accepted[0],
             )
         if cut.t > stepper.t_old:
             stepper.land(cut.t)
         state = stepper.now if cut.t > stepper.t_old else stepper.at(stepper.t_old)
-        if cut.contact is not None:
-            state = self._landed(cut.t, state, cut.contact)
-            stepper.start(cut.t, state)
-            self._watched = self._values(cut.t, state)
-        elif cut.freedom is not None:
-            v = friction.settle(equations, cut.t, state.q, self._speeds(state), cut.freedom, self._stalls)
-            state = state._replace(u=equations.from_joint(state.q, v))
+        if cut.margin is not None:
+            state = self._settled(cut.t, state, cut.margin)
             stepper.start(cut.t, state)
             self._watched = self._values(cut.t, state)
         self._sample_until(cut.t)
@@ -355,7 +294,7 @@ class Simulation:
         counted = self.equations.evaluations
         v = self._speeds(state)
         if self.equations.rubbed and self.stepper.resolves_friction:
-            friction.settle(self.equations, t, state.q, v)  # for the accelerations alone
+            self.equations.settle(t, state.q, v)  # for the accelerations alone
         rates = self.equations.rates(t, state.q, v)
         self.equations.evaluations = counted
         self.samples.append(Sample(t, state.q.copy(), v.copy(), rates.a, rates.tau.copy(), state.work.copy()))
@@ -371,7 +310,7 @@ class Simulation:
             self._next_time += 1
 
     def _keep_piece(self, t: float) -> None:
-        if self.options.dense and isinstance(self.stepper, Adaptive) and t > self.stepper.t_old:
+        if self.options.dense and t > self.stepper.t_old:
             self.pieces.append((self.stepper.t_old, t, self.stepper.interpolant))
 
     def result(self, status: Status, message: str = "") -> Run:
@@ -389,9 +328,8 @@ class Simulation:
             np.array(column, dtype=float).reshape(len(times), width)
             for column, width in zip(rows[1:], widths, strict=True)
         )
-        held = isinstance(equations, ConstrainedEquations)
-        outside = equations.wrenches is not None or equations.base is not None or held
-        kept = keeps_momentum(equations.robot, equations.damping + equations.friction.sum(axis=0), outside, tau)
+        losses = equations.damping + equations.friction.sum(axis=0)
+        kept = keeps_momentum(equations.robot, losses, equations.acted_upon, tau)
         statistics = {**self.stepper.statistics(), "seconds": self._elapsed}
         return Run(
             equations.robot,
@@ -421,11 +359,7 @@ class Simulation:
         equations = self.equations
         return {
             "stepper": self.stepper.state(),
-            "slip": equations.slip.copy(),
-            "locked": equations.locked.copy(),
-            "slack": equations.slack,
-            "at_rest": equations.at_rest,
-            **({} if self._touches is None else {"contacts": self._touches.modes()}),
+            **equations.modes(),
             "evaluations": equations.evaluations,
             "watched": self._watched.copy(),
             "stalls": self._stalls,
@@ -440,14 +374,9 @@ class Simulation:
 
     def described(self) -> dict[str, Any]:
         """What :meth:`state` gives, but for lists of what is done and the state itself, which the stepper has, too."""
-        equations = self.equations
         return {
             "stepper": self.stepper.described(self.end),
-            "slip": floats(equations.nv),
-            "locked": indices(equations.nv),
-            "slack": real(0.0, friction.MOST_SLACK),
-            "at_rest": one_of(True, False),
-            **({} if self._touches is None else {"contacts": self._touches.described_modes()}),
+            **self.equations.described_modes(),
             "evaluations": count(),
             "watched": array(float, *self._watched.shape),
             "stalls": count(),
@@ -460,13 +389,9 @@ class Simulation:
         """Go on from there; a ValueError if no run like this one can have been there."""
         described = self.described()
         require_described(described, {name: state[name] for name in described})
-        equations = self.equations
-        equations.slip, equations.locked = state["slip"].copy(), state["locked"].copy()
-        equations.slack, equations.at_rest = state["slack"], state["at_rest"]
-        if self._touches is not None:
-            self._touches.restore_modes(state["contacts"])
+        self.equations.restore_modes(state)
         self.stepper.restore(state["stepper"])
-        equations.evaluations = state["evaluations"]
+        self.equations.evaluations = state["evaluations"]
         self._watched, self._stalls = state["watched"].copy(), state["stalls"]
         self._next_time, self.stopped_by, self.seconds = state["next_time"], state["stopped_by"], state["seconds"]
         self.samples, self.happened = list(state["samples"]), list(state["happened"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,9 +14,12 @@ from recursa.dynamics.kinematics import BASE_MOTION
 from recursa.dynamics.losses import DAMPING, FRICTION, Losses
 from recursa.integrators.asking import from_outside, told_when
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
+from recursa.model.columns import freedom_name
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.runs.run import Setup
+from recursa.simulation import friction
+from recursa.simulation.described import floats, indices, one_of, real
 from recursa.simulation.forces import Remembering, StopForces, Torque, checked_torque
 from recursa.simulation.moved_base import MovedBase
 from recursa.sweeps.batching import Array
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 Outside = tuple[Array, ...]
+_NO_PROGRESS = 1e-14  # of the time of a run
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError)
 """What mechanics raise at a state that an integrator has lost, such as a hinge inertia below zero by rounding."""
 
@@ -42,12 +47,23 @@ class Rates(NamedTuple):
     lost: float  # power that losses and stops take out
 
 
+class Settled(NamedTuple):
+    """What is left of an instant at which modes change."""
+
+    v: Array  # (nv,) speeds
+    lost: float = 0.0  # energy that impacts take
+    hit: tuple[str, ...] = ()  # names of what hits
+
+
 class Equations:
     """``dq/dt``, ``dv/dt`` and powers of a robot with what acts on it.
 
     Friction (2, nv) is that against positive speeds, and against negative ones. It has modes, which whoever integrates
     sets: ``slip`` holds a sign per freedom that slides (0 elsewhere), ``locked`` lists freedoms that stick, as many as
     are independent. Between changes of mode everything is smooth.
+
+    What a run has to know of other kinds of equations are methods here, too: where it begins, margins and modes, what
+    to advise.
 
     Integrators see a state (q, u) and :meth:`slopes`. Here u is v; ``DiagonalEquations`` have nu in its place.
     :meth:`rates` are in terms of v in both.
@@ -56,6 +72,8 @@ class Equations:
     diagonal = False
     modes_from_outside = False  # whether friction always has modes, also where an integrator could do without
     told: Any = None  # the motions of joints and links that are prescribed
+    touches: tuple[Any, ...] = ()  # what may touch planes
+    advice_on_modes = "Try integrator='semi-implicit', which needs no such instants."
 
     def __init__(
         self,
@@ -76,8 +94,8 @@ class Equations:
         self.slip, self.locked = np.zeros(robot.nv), np.zeros(0, dtype=int)
         self.slack = 0.0  # excess of torque, relative to friction, at which what is locked is released
         self.at_rest = False  # whether what is locked keeps the whole robot from moving
-        self._undriven = torque is None and wrenches is None and stops is None and base is None and self.told is None
-        self.passive = self._undriven and not (self.damped or self.rubbed)
+        self.undriven = torque is None and wrenches is None and stops is None and base is None and self.told is None
+        self.passive = self.undriven and not (self.damped or self.rubbed)
         self.learner = torque if isinstance(torque, Remembering) else None
         self.memory = 0 if self.learner is None else len(self.learner.now)  # numbers that a controller remembers
         self.evaluations = 0
@@ -136,9 +154,58 @@ class Equations:
             part /= np.sqrt(part @ part)
         return q
 
+    # ---- modes -------------------------------------------------------------------------------------------------------
+
+    @property
+    def has_modes(self) -> bool:
+        """Whether anything may slide, stick or touch."""
+        return self.rubbed
+
+    def margins(self, t: float, q: Array, v: Array) -> Array:
+        """How far each of what has modes is from another one: positive while it keeps its own."""
+        return friction.margins(self, t, q, v)
+
+    def settle(self, t: float, q: Array, v: Array, margin: int | None = None, stalls: int = 0) -> Settled:
+        """Set the modes for a state, after impulses if there are any.
+
+        ``margin``: which one has come to zero; ``stalls``: changes before at the same instant.
+        """
+        return Settled(friction.settle(self, t, q, v, margin, stalls))
+
+    def shortest_mode(self, t: float) -> float:
+        """The time between two changes of modes that is no progress."""
+        return _NO_PROGRESS * max(1.0, t)
+
+    def modes(self) -> dict[str, Any]:
+        """All of the modes that the next step depends on."""
+        return {
+            "slip": self.slip.copy(), "locked": self.locked.copy(), "slack": self.slack, "at_rest": self.at_rest,
+        }  # fmt: skip
+
+    def described_modes(self) -> dict[str, Any]:
+        """What :meth:`modes` gives; see :mod:`recursa.simulation.described`."""
+        return {
+            "slip": floats(self.nv), "locked": indices(self.nv), "slack": real(0.0, friction.MOST_SLACK),
+            "at_rest": one_of(True, False),
+        }  # fmt: skip
+
+    def restore_modes(self, kept: dict[str, Any]) -> None:
+        """As :meth:`modes` gave them."""
+        self.slip, self.locked = kept["slip"].copy(), kept["locked"].copy()
+        self.slack, self.at_rest = kept["slack"], kept["at_rest"]
+
     # ---- what holds after every step ---------------------------------------------------------------------------------
 
     kept_on_manifold = False  # whether :meth:`on_manifold` changes anything
+
+    def beginning(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """The state in which a run begins, from the one that was asked for; an error if it cannot begin there."""
+        return q, v
+
+    @property
+    def acted_upon(self) -> bool:
+        """Whether anything acts from outside but gravity."""
+        return self.wrenches is not None or self.base is not None
 
     def on_manifold(self, q: Array, u: Array, t: float | None = None) -> tuple[Array, Array]:
         """The nearest state that the robot can be in, at a time if that is known; for a tree each is."""
@@ -249,7 +316,7 @@ class Equations:
 
         From outside act, in the order of ``given``, wrenches on links and the motion of the base.
         """
-        if self._undriven:
+        if self.undriven:
             return self._zero, (), None
         base = () if self.base is None else self.base.acting(t)
         base = base if self.told is None else (*base, self.told.accelerations(t))
@@ -272,7 +339,7 @@ class Equations:
         power = 0.0 if self.torque is None else float(tau.dot(v))
         if not outside:
             return power
-        shaped = self._shaped(outside)
+        shaped = self.shaped(outside)
         twist, wrenches = shaped.get("base_twist"), shaped.get("wrenches")
         if wrenches is not None:
             power += float(np.vdot(wrenches, self.robot.velocities(q, v, base_twist=twist)))
@@ -280,7 +347,7 @@ class Equations:
             return power
         return power + float(self.robot.base_wrench(q, v, a, **shaped) @ twist) if np.isfinite(a).all() else np.nan
 
-    def _shaped(self, outside: Outside) -> dict[str, Any]:
+    def shaped(self, outside: Outside) -> dict[str, Any]:
         """What acts from outside, by the names of arguments."""
         named = dict(zip(self.given, outside, strict=True))
         return named | ({"wrenches": named["wrenches"].reshape(-1, 6)} if "wrenches" in named else {})
@@ -310,7 +377,7 @@ class Equations:
         """The same where nothing is compiled, or where something is not finite: nan, or an error that names a joint."""
         if not all(np.isfinite(x).all() for x in (q, v, tau)):
             return np.full(self.nq + self.nv, np.nan)
-        robot, shaped = self.robot, self._shaped(outside)
+        robot, shaped = self.robot, self.shaped(outside)
         if self._tied:
             a = robot.forward_dynamics(q, v, tau, **shaped)
             return np.concatenate([coordinate_rates(robot, q, v), a])
@@ -342,6 +409,18 @@ RATES = Quantity(
 )
 
 
+def natively(entry: Any, otherwise: Callable[..., Array]) -> Callable[..., Array]:
+    """A native function, which may decline, before another that answers then, or where nothing is compiled."""
+    if entry is None:
+        return otherwise
+
+    def answered(*given: Array) -> Array:
+        found: Any = entry(*given)
+        return otherwise(*given) if found is NotImplemented else found
+
+    return answered
+
+
 def coordinate_rates(robot: Robot, q: Array, v: Array) -> Array:
     """dq/dt, (..., nq)."""
     return robot.evaluator.evaluate(configuration.COORDINATE_RATES, {"q": q, "v": v})
@@ -350,15 +429,3 @@ def coordinate_rates(robot: Robot, q: Array, v: Array) -> Array:
 def chart_rates(robot: Robot, x: Array, v: Array) -> Array:
     """dx/dt (..., nv) of ``q exp(x)`` at speed v."""
     return robot.evaluator.evaluate(configuration.CHART_RATES, {"x": x, "v": v})
-
-
-def freedom_name(model: Any, freedom: int) -> str:
-    """A freedom in words: "joint 'elbow'", or "joint 'root', freedom 4 of 6".
-
-    >>> import recursa as rc
-    >>> freedom_name(rc.robots.free_flyer(1).model, 3)
-    "joint 'root', freedom 4 of 6"
-    """
-    joint = next(j for j in model.joints if j.independent and j.v_start <= freedom < j.v_start + j.kind.nv)
-    where = "" if joint.kind.nv == 1 else f", freedom {freedom - joint.v_start + 1} of {joint.kind.nv}"
-    return f"joint '{joint.name}'{where}"

@@ -7,15 +7,16 @@ step, which is as accurate as the whole one.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recursa.dynamics import configuration
-from recursa.integrators import Integrator, weighted
+from recursa.integrators import ArrayStep, Integrator
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.simulation.described import count, floats, real
-from recursa.simulation.equations import Equations, chart_rates
+from recursa.simulation.equations import Equations, chart_rates, natively
 from recursa.simulation.friction import box_forces, holding_bounds, independent
 from recursa.simulation.steppers import RunState, Stepper
 from recursa.sweeps.batching import Array
@@ -109,7 +110,8 @@ class Manifold:
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.flat = configuration.moves_by_adding(robot.model)
-        self._chart = None if self.flat else robot.evaluator.trusting_entry(configuration.CHART_RATES)
+        chart = None if self.flat else robot.evaluator.trusting_entry(configuration.CHART_RATES)
+        self._chart_rates = natively(chart, partial(chart_rates, robot))
 
     def moved(self, q: Array, x: Array) -> Array:
         """``q exp(x)``."""
@@ -117,10 +119,7 @@ class Manifold:
 
     def chart_rates(self, x: Array, v: Array) -> Array:
         """dx/dt of ``q exp(x)`` at speed v."""
-        if self.flat:
-            return v
-        result: Any = NotImplemented if self._chart is None else self._chart(x, v)
-        return chart_rates(self.robot, x, v) if result is NotImplemented else result
+        return v if self.flat else self._chart_rates(x, v)
 
 
 _KICKS = 12
@@ -152,7 +151,7 @@ def symmetric_step(equations: Equations, scheme: Any, on: OneRun, state: RunStat
     return reached._replace(q=q, u=u)
 
 
-class OneRun:
+class OneRun(ArrayStep):
     """Mechanics of one robot with what acts on it, from t to t + h; see :class:`recursa.integrators.Mechanics`.
 
     v holds the speeds that are integrated, and behind them, unless nothing does work, the work gained and lost, and
@@ -180,10 +179,6 @@ class OneRun:
         if self.equations.passive:
             return rates.v, rates.a
         return rates.v, np.concatenate([rates.a, (rates.gained, rates.lost), self.equations.learning])
-
-    def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
-        """``start + h (c1 x1 + c2 x2 + ...)``."""
-        return weighted(self.h, start, *terms)
 
     def settled(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Nothing acts on the new speeds alone."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics.lacking import refuse_constraints
 from recursa.dynamics.wrenches import listed_wrenches, wrench_array
 from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.integrators.asking import standing_after_end
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.model import Model
 from recursa.model.stops import STOP_DAMPING, STOP_FREQUENCY, limited_joints
@@ -19,6 +20,7 @@ from recursa.quantities import Refusal
 from recursa.simulation.moved_base import MovedBase
 from recursa.sweeps.batching import Array, as_array
 from recursa.sweeps.shape_advice import shape_advice
+from recursa.trajectories.bounds import per_freedom
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -91,13 +93,10 @@ _CONTROLLED = Refusal(
 def _feed_forward(robot: Robot, motion: Any, base: MovedBase | None) -> Torque:
     """Torques that keep a robot on a desired motion as long as it is on it; at its end they hold it still."""
     refuse_constraints(robot.model, "a motion as torque= of simulate", _CONTROLLED)
-    end = float(getattr(motion, "end", getattr(motion, "duration", np.inf)))  # trajectories may start later than at 0
-    at_rest = np.zeros(robot.nv)
+    sampled = standing_after_end(motion)
 
     def torque(t: float, _q: Array, _v: Array) -> Array:
-        q, v, a = motion.sample(min(t, end))
-        if t > end:
-            v = a = at_rest
+        q, v, a = sampled(t)
         moved = (None, None) if base is None else base.acting(t)
         return robot.inverse_dynamics(q, v, a, losses=True, base_twist=moved[0], base_acceleration=moved[1])
 
@@ -192,12 +191,13 @@ class StopForces:
         self.at_v = np.array([joint.v_start for joint in limited], dtype=int)
         limits = np.array([sorted(joint.limits or ()) for joint in limited], dtype=float).reshape(-1, 2)
         self.lower, self.upper = limits[:, 0], limits[:, 1]
-        typical = (
-            STOP_FREQUENCY**2 / np.diagonal(robot.evaluator.tree.evaluate(MASS_MATRIX_INVERSE, {"q": q0}))[self.at_v]
+        compliance = np.diagonal(robot.evaluator.tree.evaluate(MASS_MATRIX_INVERSE, {"q": q0}))
+        self.names = [joint.name for joint in limited]
+        typical = STOP_FREQUENCY**2 / np.where(compliance > 0.0, compliance, np.inf), np.full(robot.nv, STOP_DAMPING)
+        self.stiffness, self.damping = (
+            per_freedom(robot, f"{name} of stops", getattr(stops, name), usual)[self.at_v]
+            for name, usual in zip(("stiffness", "damping"), typical, strict=True)
         )
-        self.names = names = [joint.name for joint in limited]
-        self.stiffness = _per_joint(stops.stiffness, names, typical, "stiffness")
-        self.damping = _per_joint(stops.damping, names, np.full(len(names), STOP_DAMPING), "damping")
 
     def __call__(self, q: Array, v: Array) -> Array | None:
         """Torques (nv,), or None where no joint is beyond a limit."""
@@ -209,20 +209,6 @@ class StopForces:
         torque = np.zeros(len(v))
         torque[self.at_v] = -self.stiffness * depth * np.maximum(1.0 + self.damping * inward, 0.0)
         return torque
-
-
-def _per_joint(value: Any, names: list[str], default: Array, what: str) -> Array:
-    if isinstance(value, Mapping):
-        numbers = [value.get(name, default[k]) for k, name in enumerate(names)]
-    else:
-        numbers = list(default) if value is None else [value] * len(names)
-    try:
-        result = np.array(numbers, dtype=float).reshape(len(names))
-    except (TypeError, ValueError):
-        raise StateError(f"the {what} of stops must be a number, or numbers by joint name, not {value!r}") from None
-    if not (np.isfinite(result) & (result >= 0.0)).all():
-        raise StateError(f"the {what} of stops must be finite and not negative, not {value!r}")
-    return result
 
 
 def stop_forces(robot: Robot, stops: Any, q0: Array) -> StopForces | None:

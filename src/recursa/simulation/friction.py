@@ -19,13 +19,16 @@ All of them stick as long as at least one distribution respects all bounds.
 from __future__ import annotations
 
 from operator import mul
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import linprog
 
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
-from recursa.simulation.equations import Equations
 from recursa.sweeps.batching import Array
+
+if TYPE_CHECKING:
+    from recursa.simulation.equations import Equations
 
 _SWEEPS = 4  # of projected Gauss-Seidel, to begin with
 _REST = 1e-10  # s: a speed that friction alone would take away in this time counts as rest

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.errors import ShapeError, StateError
-from recursa.integrators.asking import told_when
+from recursa.integrators.asking import standing_after_end, told_when
 from recursa.model.joints import KINDS
 from recursa.model.model import Model
 from recursa.spatial.rotation import Quaternion, Rotation
@@ -105,20 +105,14 @@ class MovedBase:
 
 def _as_function(motion: Any) -> Callable[[float], Any]:
     """A motion in time, such as a trajectory of a free body, which stands still behind its end; or a function."""
-    if not hasattr(motion, "sample"):
-        if not callable(motion):
-            raise StateError(
-                f"base= is a function of time that returns pose, velocity and acceleration, or a trajectory of a free "
-                f"body, not {type(motion).__name__}"
-            )
-        return motion  # type: ignore[no-any-return]
-    end = float(getattr(motion, "end", getattr(motion, "duration", np.inf)))
-
-    def sampled(t: float) -> Any:
-        q, v, a = motion.sample(min(t, end))
-        return (q, np.zeros(6), np.zeros(6)) if t > end else (q, v, a)
-
-    return sampled
+    if hasattr(motion, "sample"):
+        return standing_after_end(motion)
+    if not callable(motion):
+        raise StateError(
+            f"base= is a function of time that returns pose, velocity and acceleration, or a trajectory of a free "
+            f"body, not {type(motion).__name__}"
+        )
+    return motion  # type: ignore[no-any-return]
 
 
 def moved_base(model: Model, motion: Any, duration: float) -> MovedBase | None:

@@ -23,13 +23,14 @@ from scipy.integrate import solve_ivp
 
 from recursa.dynamics.lacking import refuse_constraints
 from recursa.errors import LimitWarning, ShapeError, SimulationError, StateError, unknown_name
+from recursa.model.columns import freedom_name
 from recursa.quantities import refusals
 from recursa.runs.run import Run, Setup
 from recursa.runs.sensitivity import Sensitivity
-from recursa.simulation.choosing import equations_of
 from recursa.simulation.driver import Simulation
-from recursa.simulation.equations import Equations, freedom_name
-from recursa.simulation.forces import Remembering, checked_torque, torque_function, wrench_function
+from recursa.simulation.equations import Equations
+from recursa.simulation.forces import Remembering, torque_function, wrench_function
+from recursa.simulation.influences import equations_of
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, Vec3
 from recursa.sweeps.batching import Array, as_numbers
@@ -171,7 +172,7 @@ def _repeated(robot: Robot, run: Run, setup: Setup, *, initial: bool) -> tuple[R
     """
     fixed = run.options.fixed
     options = replace(run.options, duration=float(run.t[-1]), times=None, save_every=1, dense=not fixed, progress=False)
-    equations = equations_of(robot, options, (), setup.torque, setup.wrenches, setup.stops, options.losses, None)
+    equations = equations_of(robot, options, setup.torque, setup.wrenches, setup.stops)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LimitWarning)
         again = Simulation(equations, setup.q0, setup.v0, options).run()
@@ -201,10 +202,10 @@ class _Along:
     """The linear model at any time of a run."""
 
     def __init__(self, robot: Robot, run: Run, torque: Any, wrenches: Any, *, initial: bool) -> None:
-        setup = _setup(robot, run, torque, wrenches)
-        self.robot, self.torque, self.wrenches, self.stops = robot, setup.torque, setup.wrenches, setup.stops
-        self.run, equations = _repeated(robot, run, setup, initial=initial)
-        self.damping, self.rub = equations.damping, equations.rub(np.sign(self.run.v[-1]) * equations.rubbing)
+        self.robot = robot
+        self.run, self.equations = _repeated(robot, run, _setup(robot, run, torque, wrenches), initial=initial)
+        self.damping = self.equations.damping
+        self.rub = self.equations.rub(np.sign(self.run.v[-1]) * self.equations.rubbing)
 
     def at(self, t: float, directions: Array) -> tuple[Array, Array]:
         """``A + B K``, and ``inv(mass) Y D`` (nv, k)."""
@@ -216,19 +217,15 @@ class _Along:
         if acting:
             A[nv:] = np.concatenate(robot.forward_dynamics_derivatives(q, v, tau, **acting)[:2], axis=1)
         A[nv:, nv:] -= B[nv:] * self.damping
-        if self.torque is not None or self.wrenches is not None or self.stops is not None:
+        if not self.equations.undriven:
             A[nv:] += self._reaction(t, q, v)
         a = robot.forward_dynamics(q, v, tau, **acting)
         return A, B[nv:] @ (robot.regressor(q, v, a) @ directions)
 
     def _acting(self, t: float, q: Array, v: Array) -> tuple[Array, dict[str, Any]]:
         """Torques of drives and stops, and wrenches on links where there are any."""
-        tau = np.zeros(self.robot.nv)
-        if self.torque is not None:
-            tau = checked_torque(self.robot.model, self.torque(t, q, v), t)
-        stop = None if self.stops is None else self.stops(q, v)
-        tau = tau if stop is None else tau + stop
-        return tau, {} if self.wrenches is None else {"wrenches": self.wrenches(t, q, v).reshape(-1, 6)}
+        tau, outside, stop = self.equations.acting(t, q, v)
+        return (tau if stop is None else tau + stop), self.equations.shaped(outside)
 
     def _reaction(self, t: float, q: Array, v: Array) -> Array:
         """(nv, 2 nv): what drives, stops and wrenches do to accelerations as the state changes, by differences."""
@@ -236,9 +233,7 @@ class _Along:
         states = [(self.robot.integrate(q, step), v) for step in steps] + [(q, v + step) for step in steps]
         answers = [self._acting(t, *state) for state in states]
         tau = np.array([one[0] for one in answers])
-        acting: dict[str, Any] = {}
-        if self.wrenches is not None:
-            acting["wrenches"] = np.array([one[1]["wrenches"] for one in answers])
+        acting: dict[str, Any] = {name: np.array([one[1][name] for one in answers]) for name in self.equations.given}
         a = self.robot.forward_dynamics(np.tile(q, (len(tau), 1)), np.tile(v, (len(tau), 1)), tau, **acting)
         by_q, by_v = np.split(a, 2)
         return np.concatenate([(x[: len(x) // 2] - x[len(x) // 2 :]).T / (2.0 * _STEP) for x in (by_q, by_v)], axis=1)

@@ -24,6 +24,7 @@ class RunState(NamedTuple):
 class Stepper:
     """Advances a state in time. ``t_old`` is where the last step began, ``t`` where it ended."""
 
+    interpolant: Any = None  # the last step as a function of time, for the packed state, where there is one
     resolves_friction = False  # whether friction is part of a step, or modes are set from outside
     probes = 1  # into how many parts a step is cut when crossings of zero are looked for
 

@@ -21,7 +21,7 @@ from recursa.runs.run import Setup
 from recursa.simulation.complementarity import OPEN, SLIDES, STICKS, Problem, along, forces, obeying, shares
 from recursa.simulation.constrained import ConstrainedEquations
 from recursa.simulation.described import array, floats, real
-from recursa.simulation.equations import Outside, Rates
+from recursa.simulation.equations import Outside, Rates, Settled
 from recursa.simulation.touch import Touch
 from recursa.simulation.touch_geometry import Geometry, Instant
 from recursa.sweeps.batching import Array
@@ -29,6 +29,7 @@ from recursa.sweeps.batching import Array
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+_HARDLY_ANY = 1e-9  # s between two changes of contacts
 _NEAR = 1e-8  # m, within which something touches
 _AT_REST = 1e-7  # m/s across a plane: slower is no impact, and does not leave
 _CREEPS = 1e-5  # m/s along a plane, under which something that changes is taken to be at rest
@@ -38,7 +39,6 @@ _TURNS = 1e-4  # m/s, from which on friction is against the speed itself, not ag
 _SLACK = 1e-9  # of forces, by which they may leave a cone before something slides; then it certainly does
 _SLACKER = 1e-5  # the same where modes change again and again at one instant
 _STARTS = 0.01  # of that slack, of accelerations: what is less does not start
-_RANK = 1e-10
 
 
 class Held(NamedTuple):
@@ -52,7 +52,8 @@ class Held(NamedTuple):
 class TouchingEquations(ConstrainedEquations):
     """A robot, with constraints or without, parts of which may touch planes."""
 
-    modes_from_outside = True
+    modes_from_outside = has_modes = True
+    advice_on_modes = "Contacts stick and slide at the same instant: change friction= a little, or the start."
 
     def __init__(self, robot: Robot, *acting: Any, touches: tuple[Touch, ...]) -> None:
         super().__init__(robot, *acting)
@@ -60,7 +61,7 @@ class TouchingEquations(ConstrainedEquations):
             raise StateError("contacts= and rc.Prescribed do not go together yet: drive the joint by torques")
         self.kept_on_manifold, self.passive = True, False
         self._smooth, self.rubbed = self.rubbed, False
-        self.geometry = Geometry(robot, touches, self.given)
+        self.touches, self.geometry = touches, Geometry(robot, touches, self.given)
         count = len(touches)
         self.mode, self.slip_along = np.full(count, OPEN), np.zeros((count, 2))
         self.offset = np.zeros(count)  # by how much what just touches, unloaded, may go under before it hits, in m;
@@ -120,7 +121,7 @@ class TouchingEquations(ConstrainedEquations):
             rough = self.geometry.friction[closed[slides], None]
             F = R.copy()
             F[(taken.sum(axis=1).cumsum() - 1)[slides]] -= rough * np.einsum("ki,kin->kn", ways, J[slides, 1:])
-        W = self._yielding(now, q)
+        W = self.held_back(now.W, q)
         WF = W @ F.T
         asked = -(R @ now.a) - now.gamma.reshape(-1, 3)[closed][taken]
         A = R @ WF
@@ -134,14 +135,6 @@ class TouchingEquations(ConstrainedEquations):
             lost = float((rub * (ways * along).sum(axis=1)).sum())
         found[closed] = bearing
         return Held(now.a + WF @ x, found, lost)
-
-    def _yielding(self, now: Instant, q: Array) -> Array:
-        """``inv(M)``, less what the robot's constraints keep from moving."""
-        if not self.robot.constraints:
-            return now.W
-        G = self._bilateral(q)
-        WG = now.W @ G.T
-        return now.W - WG @ np.linalg.lstsq(G @ WG, WG.T, rcond=_RANK)[0]
 
     def _direction(self, k: int, along: Array) -> Array:
         """In which a contact slides; where it would turn round within a step it goes on as before.
@@ -192,12 +185,12 @@ class TouchingEquations(ConstrainedEquations):
             size = float(np.abs(error).max(initial=0.0))
             if not 1e-15 < size < 0.5 * last:
                 break
-            R = np.concatenate([self._bilateral(q), now.J[3 * closed]])
+            R = np.concatenate([self.scaled_rows(q), now.J[3 * closed]])
             q, last = self.robot.integrate(q, -along(now.W, R, error)), size
         taken = np.zeros((len(self.mode), 3), dtype=bool)
         taken[closed, 0] = True
         taken[self.mode == STICKS] = True
-        return q, obeying(now.W, np.concatenate([self._bilateral(q), now.J[taken.ravel()]]), u)
+        return q, obeying(now.W, np.concatenate([self.scaled_rows(q), now.J[taken.ravel()]]), u)
 
     def _at(self, q: Array) -> Instant:
         """What is known of a place."""
@@ -208,49 +201,48 @@ class TouchingEquations(ConstrainedEquations):
     def _still(self) -> Outside:
         return () if self.wrenches is None else (np.zeros(6 * self.robot.nlinks),)
 
-    def _bilateral(self, q: Array) -> Array:
-        return self.rows(q) / self._scales[:, None]
-
     # ---- instants at which something changes -------------------------------------------------------------------------
 
-    def settle(
-        self, t: float, q: Array, v: Array, cut: int | None = None, stalls: int = 0
-    ) -> tuple[Array, float, list[int]]:
+    def shortest_mode(self, t: float) -> float:
+        """Between two changes of contacts."""
+        return _HARDLY_ANY
+
+    def settle(self, t: float, q: Array, v: Array, margin: int | None = None, stalls: int = 0) -> Settled:
         """Impulses where something hits, then modes; speeds, the energy that was lost, and who hit.
 
-        ``cut`` is the margin that has come to zero, if one has: that contact touches, whatever rounding says. After
+        ``margin`` is the one that has come to zero, if one has: that contact touches, whatever rounding says. After
         ``stalls`` changes at the same instant rounding, or steps too long for how fast friction turns, would decide who
         sticks: then a little more than a cone is allowed, and what slides may creep back.
         """
         now = self._at(q)
         self.slack = min(_SLACKER, _SLACK * 10.0 ** min(stalls, 9))
         touching = now.gaps <= _NEAR
-        if cut is not None:
-            touching[cut % len(self.mode)] = True
+        if margin is not None:
+            touching[margin % len(self.mode)] = True
         near = np.flatnonzero(touching)
         self.mode[:], self.offset[:], self.slip_along[:] = OPEN, 0.0, 0.0
         if not near.size:
-            return v, 0.0, []
+            return Settled(v)
         rows = now.J.reshape(-1, 3, self.nv)
-        v, lost, hit = self._impact(t, q, v, near, rows[near], self._yielding(now, q))
+        v, lost, hit = self._impact(t, q, v, near, rows[near], self.held_back(now.W, q))
         self.offset[near] = np.maximum(0.0, -now.gaps[near])  # what leaves may be under its plane by rounding
         near = near[rows[near, 0] @ v <= _AT_REST]
         if near.size:
             J = rows[near]
             creeping = np.sqrt(((J[:, 1:] @ v) ** 2).sum(axis=1)) <= _CREEPS
-            stopped = [self._bilateral(q), J[:, 0], J[creeping, 1:].reshape(-1, self.nv)]
+            stopped = [self.scaled_rows(q), J[:, 0], J[creeping, 1:].reshape(-1, self.nv)]
             v = obeying(now.W, np.concatenate(stopped), v)
             self._choose(t, q, v, near, stalls)
             v = self.on_manifold(q, v)[1]
-        return v, lost, hit
+        return Settled(v, lost, hit)
 
-    def _impact(self, t: float, q: Array, v: Array, near: Array, J: Array, W: Array) -> tuple[Array, float, list[int]]:
+    def _impact(self, t: float, q: Array, v: Array, near: Array, J: Array, W: Array) -> Settled:
         """Speeds after all that is near has hit or held."""
         geometry = self.geometry
         before = J[:, 0] @ v
         hitting = before < -_AT_REST
         if not hitting.any():
-            return v, 0.0, []
+            return Settled(v)
         rows = J.reshape(-1, self.nv)
         back = W @ rows.T
         still, friction = np.zeros((len(near), 2)), geometry.friction[near]
@@ -270,7 +262,7 @@ class TouchingEquations(ConstrainedEquations):
         M = self.robot.mass_matrix(q)
         after = _without_gain(M, v, dead, after)
         lost = 0.5 * float(v @ M @ v - after @ M @ after)
-        return after, lost, near[hitting].tolist()
+        return Settled(after, lost, tuple(self.touches[k].name for k in near[hitting]))
 
     def _choose(self, t: float, q: Array, v: Array, near: Array, stalls: int) -> None:
         """Modes of what stays: by the forces that accelerations ask for."""
@@ -278,7 +270,7 @@ class TouchingEquations(ConstrainedEquations):
         now = self.geometry.instant(q, v, moving, *outside)
         if now is None:
             return
-        W = self._yielding(now, q)
+        W = self.held_back(now.W, q)
         J = now.J.reshape(-1, 3, self.nv)[near]
         rows = J.reshape(-1, self.nv)
         along = J[:, 1:] @ v
@@ -303,46 +295,51 @@ class TouchingEquations(ConstrainedEquations):
     def _require_found(self, f: Array, near: Array, t: float) -> None:
         """Rigid bodies that slide may wedge so that no force fits (Painleve)."""
         if not np.isfinite(f).all():
-            names = ", ".join(f"'{self.geometry.touches[k].name}'" for k in near)
+            names = ", ".join(f"'{self.touches[k].name}'" for k in near)
             raise SimulationError(
                 f"no contact forces fit at t = {t:.9g} s, where {names} touch: what slides wedges, and rigid bodies "
                 "with Coulomb's friction have no answer there. Lower friction=, or start elsewhere",
                 t,
             )
 
-    def require_outside(self, q: Array) -> None:
-        """A start under a plane is an error."""
+    def beginning(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """On the manifold; a start under a plane is an error."""
+        q, v = super().beginning(q, v)
         gaps = self._at(q).gaps
         for k in np.flatnonzero(gaps < -_NEAR)[:1]:
-            one = self.geometry.touches[k]
             raise StateError(
-                f"contact '{one.name}' starts {-gaps[k]:.3g} m under its plane. Lift the robot by that, or give "
-                "another height="
+                f"contact '{self.touches[k].name}' starts {-gaps[k]:.3g} m under its plane. Lift the robot by that, or "
+                "give another height="
             )
+        return q, v
 
     # ---- keeping and bringing back -----------------------------------------------------------------------------------
 
     def modes(self) -> dict[str, Any]:
-        """Of the contacts: all that the next step depends on."""
-        return {
+        """Those of the contacts, too."""
+        contacts = {
             "mode": self.mode.copy(), "along": self.slip_along.copy(), "offset": self.offset.copy(),
             "shared": self._shared.copy(), "slack": self.slack,
         }  # fmt: skip
+        return {**super().modes(), "contacts": contacts}
 
     def described_modes(self) -> dict[str, Any]:
         """What :meth:`modes` gives."""
         count = len(self.mode)
-        return {
+        contacts = {
             "mode": array(int, count), "along": floats(count, 2), "offset": floats(count), "shared": floats(count, 3),
             "slack": real(_SLACK, _SLACKER),
         }  # fmt: skip
+        return {**super().described_modes(), "contacts": contacts}
 
     def restore_modes(self, kept: dict[str, Any]) -> None:
         """As they were."""
-        if not np.isin(kept["mode"], (OPEN, SLIDES, STICKS)).all():
+        super().restore_modes(kept)
+        contacts = kept["contacts"]
+        if not np.isin(contacts["mode"], (OPEN, SLIDES, STICKS)).all():
             raise ValueError("a contact is neither open nor slides nor sticks")
-        self.mode, self.slip_along = kept["mode"].copy(), kept["along"].copy()
-        self.offset, self._shared, self.slack = kept["offset"].copy(), kept["shared"].copy(), kept["slack"]
+        self.mode, self.slip_along = contacts["mode"].copy(), contacts["along"].copy()
+        self.offset, self._shared, self.slack = contacts["offset"].copy(), contacts["shared"].copy(), contacts["slack"]
 
 
 def _against(forces: Array) -> Array:

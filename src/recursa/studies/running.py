@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import StudyError
+from recursa.processes import total_memory
 from recursa.studies.block_work import BlockWork, Done, Rows
 from recursa.studies.computing import labels
 from recursa.studies.engines import opened
@@ -176,9 +177,9 @@ class Whole(Joined):
     def __init__(self, study: Study, columns: tuple[Column, ...]) -> None:
         super().__init__(study)
         size = study.total * sum(math.prod(one.shape) * np.dtype(one.dtype).itemsize for one in columns)
-        if size > _memory():
+        if size > total_memory():
             raise StudyError(
-                f"results of {study.estimate()} do not fit into the memory of {_memory() / 1e9:.3g} GB: say "
+                f"results of {study.estimate()} do not fit into the memory of {total_memory() / 1e9:.3g} GB: say "
                 'store="out.zarr", or keep reductions, keep={...}'
             )
         self.arrays = {one.name: np.empty((study.total, *one.shape), one.dtype) for one in columns}
@@ -196,11 +197,3 @@ class Whole(Joined):
         self.join(done.parts)
         for name, array in (done.arrays or {}).items():
             self.arrays[name][done.rows.start : done.rows.stop] = array
-
-
-def _memory() -> float:
-    """Bytes of this machine, where it tells."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return math.inf

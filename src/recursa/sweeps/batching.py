@@ -121,6 +121,20 @@ def times(matrix: Array, vector: Array) -> Array:
     return (matrix @ vector[..., None])[..., 0]  # type: ignore[no-any-return]
 
 
+def in_rows(what: str, array: Array, batch: tuple[int, ...], tail: tuple[int, ...], expected: str) -> Array:
+    """An array (..., *tail) for a batch as contiguous rows (B, n), or (1, n) where all rows have the same."""
+    own = array.shape[: max(0, array.ndim - len(tail))]
+    try:
+        fits = array.shape[len(own) :] == tail and np.broadcast_shapes(own, batch) == batch
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"{what} shape {array.shape}, expected {expected}")
+    if math.prod(own) == 1:
+        return np.ascontiguousarray(array.reshape(1, -1))
+    return np.ascontiguousarray(np.broadcast_to(array, (*batch, *tail))).reshape(math.prod(batch), math.prod(tail))
+
+
 # ---- arguments -----------------------------------------------------------------------------------------------------
 
 
@@ -216,6 +230,25 @@ def as_numbers(name: str, value: Any, size: int) -> Array:
     if array.dtype.kind == "f" and array.dtype.newbyteorder("=") != np.float32:
         array = array.astype(np.float64, copy=False)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def one_number(name: str, value: Any, low: float | None = None, unit: str = "") -> float:
+    """A finite number, above zero or at least ``low``."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise StateError(f"{name} must be a number, not {value!r}") from None
+    if not np.isfinite(number) or (number <= 0.0 if low is None else number < low):
+        wanted = "above 0" if low is None else f"at least {low:.3g}"
+        raise StateError(f"{name} must be finite and {wanted}{unit}, not {value!r}")
+    return number
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """A whole number of at least ``least``; True and False are none."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise StateError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return int(value)
 
 
 def carries_gradients(name: str) -> StateError:

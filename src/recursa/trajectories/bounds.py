@@ -1,4 +1,4 @@
-"""What a motion must keep to: velocities, accelerations, efforts and jerks of every freedom, as users give them."""
+"""Numbers for every freedom as users give them; limits of velocities, accelerations, efforts and jerks of a motion."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.model.columns import freedom_name
 from recursa.sweeps.batching import Array, as_numbers
 
 if TYPE_CHECKING:
@@ -102,21 +103,59 @@ def _of_joints(robot: Robot, rate: str) -> Array:
 
 def bound(name: str, given: Bound | None, robot: Robot, otherwise: Array) -> Array:
     """One limit per freedom; where names are given, the others stay as they are otherwise."""
-    if given is None:
+    return per_freedom(robot, name, given, otherwise, positive=True, endless=True)
+
+
+def per_freedom(
+    robot: Robot,
+    name: str,
+    given: Any,
+    otherwise: Array | None = None,
+    *,
+    positive: bool = False,
+    endless: bool = False,
+) -> Array:
+    """One number for each freedom (nv,), none negative: from one for all, as many, or some by names.
+
+    Names are those of joints or freedoms; what has none stays as it is ``otherwise``, or is missing. ``endless``: a
+    number may be infinite.
+    """
+    if given is None and otherwise is not None:
         return otherwise
     if isinstance(given, Mapping):
-        limits = otherwise.copy()
+        array = np.full(robot.nv, np.nan) if otherwise is None else otherwise.copy()
         for key, value in given.items():
-            limits[_freedoms(robot, str(key))] = _positive(f"{name}['{key}']", value)
-        return limits
-    array = as_numbers(name, given, robot.nv)
-    if array.ndim == 0:
-        array = np.full(robot.nv, array)
+            places = _freedoms(robot, str(key))
+            own = _real(f"{name} of '{key}'", value, len(places))
+            if own.shape not in ((), (len(places),)):
+                raise ShapeError(f"{name} of '{key}' has shape {own.shape}, expected one number")
+            array[places] = own
+        for freedom in np.flatnonzero(np.isnan(array))[:1]:
+            raise StateError(
+                f"{name} has no number for {freedom_name(robot.model, int(freedom))}; give one for every joint, or one "
+                "for all"
+            )
+    else:
+        array = _real(name, given, robot.nv)
+        array = np.full(robot.nv, array) if array.ndim == 0 else array
     if array.shape != (robot.nv,):
-        raise ShapeError(f"{name} has shape {array.shape}, expected one number, ({robot.nv},) or names with numbers")
-    for freedom, value in zip(robot.v_names, array, strict=True):
-        _positive(f"{name} of '{freedom}'", value)
+        raise ShapeError(
+            f"{name} has shape {array.shape}, expected one number, ({robot.nv},), or numbers by joint name"
+        )
+    fine = (array > 0.0 if positive else array >= 0.0) & (np.isfinite(array) | endless)
+    if not fine.all():
+        freedom = int(np.argmin(fine))
+        least, most = "above 0" if positive else "at least 0", "inf where there is no limit" if endless else "finite"
+        what = f"{name} of {freedom_name(robot.model, freedom)}"
+        raise StateError(f"{what} is {array[freedom]:g}; it must be {least}, and {most}")
     return array.astype(float)
+
+
+def _real(name: str, value: Any, size: int) -> Array:
+    array = as_numbers(name, value, size)
+    if array.dtype.kind == "c":
+        raise StateError(f"{name} must be real numbers, not complex ones")
+    return array
 
 
 def _freedoms(robot: Robot, key: str) -> list[int]:
@@ -127,10 +166,3 @@ def _freedoms(robot: Robot, key: str) -> list[int]:
         if joint.name == key and joint.independent:
             return list(range(joint.v_start, joint.v_start + joint.kind.nv))
     raise unknown_name("independent joint", key, names, owner=f"robot '{robot.name}'")
-
-
-def _positive(name: str, value: Any) -> float:
-    array = as_numbers(name, value, 1)
-    if array.ndim or array.dtype.kind == "c" or not array > 0.0:
-        raise StateError(f"{name} must be a positive number, not {value}; inf where there is no limit")
-    return float(array)

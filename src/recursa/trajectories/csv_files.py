@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,8 +36,7 @@ def names_of(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def read(path: str | os.PathLike[str], robot: Robot | None) -> Read:
     """Names of the coordinates, t, q, and v and a where the file has them."""
     table = read_table(path)
-    if TIME not in table.names:
-        raise table.error(f"has no column '{TIME}' for the time in seconds; its columns are {shortened(table.names)}")
+    require_times(table)
     if robot is None:
         suffixes = (_SPEED, _ACCELERATION, TORQUE)
         coordinates = freedoms = tuple(name for name in table.names if name != TIME and not name.endswith(suffixes))
@@ -48,26 +47,39 @@ def read(path: str | os.PathLike[str], robot: Robot | None) -> Read:
     speeds, accelerations = ([name + suffix for name in freedoms] for suffix in (_SPEED, _ACCELERATION))
     known = [TIME, *coordinates, *speeds, *accelerations, *(name + TORQUE for name in freedoms)]
     require_distinct(known)
-    _require_known(table, known, owner)
-    require_times(table)
-    q = _part(table, "coordinates", coordinates, owner, needed=True)
+    require_known(table, table.names, known, owner)
+    q = columns_of(table, "coordinates", coordinates, owner)
+    if not coordinates:
+        raise table.error("has no column but the time")
     v = _part(table, "speeds", speeds, owner)
     a = _part(table, "accelerations", accelerations, owner)
     if a is not None and v is None:
         raise table.error("has accelerations but no speeds; give both, or neither")
-    assert q is not None
     return coordinates, table.column(TIME), q, v, a
 
 
-def _require_known(table: NumberTable, known: Sequence[str], owner: str) -> None:
+def require_known(table: NumberTable, names: Iterable[str], known: Sequence[str], owner: str) -> None:
+    """Columns that are meant for joints have to be those of some."""
     owned = set(known)
-    for name in table.names:
+    for name in names:
         if name not in owned:
             raise table.error(f"belongs to no joint of {owner}. {did_you_mean(name, known)}", column=name)
 
 
+def columns_of(table: NumberTable, what: str, names: Sequence[str], owner: str) -> Array:
+    """The columns of these names (rows, n), all of which have to be there."""
+    there = set(table.names)
+    missing = [name for name in names if name not in there]
+    if missing:
+        hint = did_you_mean(missing[0], table.names)
+        raise table.error(f"lacks columns for {what} of {owner}: {shortened(missing)}. {hint}")
+    return table.columns(names)
+
+
 def require_times(table: NumberTable) -> None:
-    """At least two instants, which rise."""
+    """A column of at least two instants, which rise."""
+    if TIME not in table.names:
+        raise table.error(f"has no column '{TIME}' for the time in seconds; its columns are {shortened(table.names)}")
     t = table.column(TIME)
     if len(t) < 2:
         raise table.error(f"has {len(t)} row{'s' * (len(t) != 1)} of numbers; a motion needs at least two")
@@ -77,15 +89,9 @@ def require_times(table: NumberTable) -> None:
         raise table.error(f"the time {t[row]:.9g} does not come after {t[row - 1]:.9g}; it must increase", row, TIME)
 
 
-def _part(table: NumberTable, what: str, names: Sequence[str], owner: str, *, needed: bool = False) -> Array | None:
-    """The columns of q, v or a, all or (if not needed) none."""
-    there = set(table.names)
-    missing = [name for name in names if name not in there]
-    if missing and (needed or len(missing) < len(names)):
-        raise table.error(f"lacks columns for {what} of {owner}: {shortened(missing)}")
-    if not names and needed:
-        raise table.error("has no column but the time")
-    return table.columns(names) if not missing and names else None
+def _part(table: NumberTable, what: str, names: Sequence[str], owner: str) -> Array | None:
+    """The columns of v or a, all or none."""
+    return None if set(table.names).isdisjoint(names) else columns_of(table, what, names, owner)
 
 
 def write(

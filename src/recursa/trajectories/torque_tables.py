@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.losses import Losses
-from recursa.errors import ShapeError, StateError, did_you_mean, shortened, unknown_name
+from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.columns import freedom_names
 from recursa.sweeps.batching import Array
-from recursa.trajectories.csv_files import TIME, TORQUE, losses_in, require_times
+from recursa.trajectories.csv_files import TIME, TORQUE, columns_of, losses_in, require_known, require_times
 from recursa.trajectories.csv_numbers import read_table
 
 if TYPE_CHECKING:
@@ -81,19 +81,11 @@ class TorqueTable:
         array([1.5 , 0.25])
         """
         table = read_table(path)
-        if TIME not in table.names:
-            raise table.error(f"has no column '{TIME}' for the time in seconds; it has {shortened(table.names)}")
+        require_times(table)
         names = freedom_names(robot.model)
         marked = any(name.endswith(TORQUE) for name in table.names)
         wanted = [name + TORQUE for name in names] if marked else list(names)
-        owned, there = set(wanted), set(table.names)
-        for name in table.names:
-            if name != TIME and name not in owned and not (marked and not name.endswith(TORQUE)):
-                raise table.error(
-                    f"belongs to no joint of robot '{robot.name}'. {did_you_mean(name, wanted)}", column=name
-                )
-        missing = [name for name in wanted if name not in there]
-        if missing:
-            raise table.error(f"lacks columns for torques of robot '{robot.name}': {shortened(missing)}")
-        require_times(table)
-        return cls(table.column(TIME), table.columns(wanted), between, losses_in(table))
+        meant = [name for name in table.names if name != TIME and (name.endswith(TORQUE) or not marked)]
+        owner = f"robot '{robot.name}'"
+        require_known(table, meant, wanted, owner)
+        return cls(table.column(TIME), columns_of(table, "torques", wanted, owner), between, losses_in(table))

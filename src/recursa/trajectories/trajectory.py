@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from recursa import datasets
 from recursa.dynamics.losses import Losses, known_losses
-from recursa.errors import ShapeError, StateError
+from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.sweeps.batching import Array
 from recursa.trajectories import coordinates, csv_files, curves, inputs, laws
 from recursa.trajectories.bounds import Bound, Limits
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from recursa.robot import Robot
-    from recursa.view.motions import Recording
+    from recursa.view.motions import Recording, Sampled
 
 
 class Trajectory:
@@ -481,9 +481,20 @@ class Trajectory:
         return write_motion(path, [self._recording(title, robot)], meshes=meshes)
 
     def _recording(self, title: str | None = None, robot: Robot | None = None) -> Recording:
-        from recursa.trajectories.pages import recording_of
+        """The motion with the torques that it takes, losses covered; without torques where mass data are missing."""
+        from recursa.view.motions import Recording
 
-        return recording_of(self, self._for(robot), title)
+        chosen = self._for(robot)
+
+        def sample(t: Array) -> Sampled:
+            q, v, a = self.sample(t)
+            try:
+                tau = chosen.inverse_dynamics(q, v, a, losses=True)
+            except RecursaError:
+                return q, v, None
+            return q, v, tau if np.isfinite(tau).all() else None
+
+        return Recording(chosen, self.start, self.end, sample, title or chosen.name)
 
     def to_csv(self, path: str | os.PathLike[str], times: ArrayLike | None = None) -> None:
         """Write t, q, v and a at some instants (default: 101, evenly spread) so that :meth:`from_csv` reads them.
