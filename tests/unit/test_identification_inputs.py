@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.identification.filtering import without_spikes
 from identified import log, motion, vaguely, with_friction
 from recursa.identification.consistent import sound
+from recursa.identification.filtering import without_spikes
 from recursa.identification.logs import logs_of
 
 ARM = rc.robots.planar(2).with_joint("joint1", limits=(-3, 3)).with_joint("joint2", limits=(-3, 3))

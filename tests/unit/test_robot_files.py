@@ -98,7 +98,7 @@ def test_saved_file_is_as_the_schema_says(name: str) -> None:
 
 
 def test_shipped_schema_is_that_of_the_records() -> None:
-    """Where records have changed: write it anew with robot_schema.py, and raise VERSION if older files no longer fit."""
+    """Where records have changed: write it anew with robot_schema.py; raise VERSION if older files no longer fit."""
     assert json.loads(SHIPPED.read_text("utf-8")) == robot_schema()
 
 

@@ -117,7 +117,7 @@ def test_targets_of_controllers_and_paths_in_millimetres_are_noticed(name) -> No
     target[2, 3] += 0.01
     quiet(lambda: FOLLOWERS[name](arm, target))
     target[:3, 3] *= 1000.0
-    with pytest.warns(rc.ConventionWarning, match=r"link 'flange'.* is \d+.* m away.*millimetres\?") as caught:
-        with suppress(rc.PathError):
-            FOLLOWERS[name](arm, target)
+    millimetres = r"link 'flange'.* is \d+.* m away.*millimetres\?"
+    with pytest.warns(rc.ConventionWarning, match=millimetres) as caught, suppress(rc.PathError):
+        FOLLOWERS[name](arm, target)
     assert caught[0].filename == __file__
