@@ -13,6 +13,7 @@ from recursa.constraints import dense, plans
 from recursa.constraints.jacobian import jacobian_plan, jacobian_rows
 from recursa.constraints.rows import row_scales
 from recursa.dynamics import mass_matrix
+from recursa.dynamics.base_velocity import as_given
 from recursa.dynamics.gathering import flat, joint_matrix, joint_vector
 from recursa.dynamics.joint_space import vector_of
 from recursa.dynamics.kinematics import motion_entries
@@ -101,11 +102,6 @@ class Matrices(NamedTuple):
     moments: list[Scalar]  # T - bias
     rows: list[list[Scalar]]  # G
     gamma: list[Scalar]
-
-
-def as_given(tau: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """Torques, kept for the end."""
-    return tuple(tau)
 
 
 def matrices_plan(model: Model, *, wrenches: bool, told: bool) -> Plan:
@@ -289,7 +285,7 @@ def _speeds_recipe(of: Subject, *, impulses: bool) -> Recipe:
     shape = (model.nv + model.ncon if impulses else model.nv,)
     if not by_matrices(of):
         plan = plans.impulse_plan(model, least=impulses)
-        gather = partial(_speeds_and_impulses, model) if impulses else vector_of(model, "after")
+        gather = partial(with_multipliers, model, "after") if impulses else vector_of(model, "after")
         return Recipe(plan, gather, shape, MayMove.INERTIAS)
     keep = Step(as_given, ("v",), ("speeds",), "the given speeds")
     given_speeds = Plan("speeds", (Buffer("speeds", ()),), (base_to_tip(keep),))
@@ -298,8 +294,9 @@ def _speeds_recipe(of: Subject, *, impulses: bool) -> Recipe:
     return Recipe(plan, partial(_projected_speeds, model, impulses), shape, MayMove.INERTIAS, singular=singular)
 
 
-def _speeds_and_impulses(model: Model, values: Values) -> Iterator[Scalar]:
-    return chain(joint_vector(model, values.lists.get("after", [])), values.robot["lambda"].entries)
+def with_multipliers(model: Model, name: str, values: Values) -> Iterator[Scalar]:
+    """A joint vector from a buffer, and the multipliers behind it."""
+    return chain(joint_vector(model, values.lists.get(name, [])), values.robot["lambda"].entries)
 
 
 def _projected_speeds(model: Model, impulses: bool, values: Values) -> list[Scalar]:

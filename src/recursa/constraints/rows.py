@@ -150,14 +150,14 @@ NOTHING_PULLS = Step(nothing_pulls, ("joint",), ("pull",), "rows of G at joints:
 # ---- how the errors accelerate ---------------------------------------------------------------------------------------
 
 
-def demand_steps(model: Model, told: bool, accelerations: str = "qdd", *, rising: bool = True) -> Iterator[Sweep]:
+def demand_steps(model: Model, told: bool, *, rising: bool = True) -> Iterator[Sweep]:
     """``G a + gamma`` less what is prescribed, from the accelerations of ends and joints, added up in "demand"."""
     told_of = ("prescribed",) if told else ()
     return at_equations(
         model,
         lambda of: _closing_demand(model, of, told and of.told is not None, rising),
-        lambda of, number, powers: _relation_demand(model.ncon, of, powers, accelerations),
-        lambda of: _telling_demand(model.ncon, of, told_of, accelerations),
+        lambda of, number, powers: _relation_demand(model.ncon, of, powers),
+        lambda of: _telling_demand(model.ncon, of, told_of),
     )
 
 
@@ -201,21 +201,21 @@ def accelerating_errors(of: Closing, first: End, second: End) -> tuple[Scalar, .
     return closing.second_rates(of, seen.pose, closing.relative(V1, V2), rates)
 
 
-def _relation_demand(count: int, of: Relating, powers: tuple[float, ...], accelerations: str) -> Step:
+def _relation_demand(count: int, of: Relating, powers: tuple[float, ...]) -> Step:
     def demand(q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> Numbers:
         bent = curvature(powers, q[0])
         found = slope(powers, q[0]) * a[0] + bent * (v[0] * v[0])
         return Numbers.at(count, of.start, (found,))
 
-    return Step(demand, ("q", "v", accelerations), ("demand@robot",), "G a + gamma of a relation")
+    return Step(demand, ("q", "v", "qdd"), ("demand@robot",), "G a + gamma of a relation")
 
 
-def _telling_demand(count: int, of: Telling, told: tuple[str, ...], accelerations: str) -> Step:
+def _telling_demand(count: int, of: Telling, told: tuple[str, ...]) -> Step:
     def demand(a: Sequence[Scalar], *given: Any) -> Numbers:
         wanted = given[0][of.told : of.told + len(of.units)] if told else (0.0,) * len(of.units)
         return Numbers.at(count, of.start, tuple(x - y for x, y in zip(a, wanted, strict=True)))
 
-    return Step(demand, (accelerations, *told), ("demand@robot",), "a, less the prescribed")
+    return Step(demand, ("qdd", *told), ("demand@robot",), "a, less the prescribed")
 
 
 def row_scales(model: Model) -> list[float]:

@@ -121,7 +121,6 @@ class SecondDerivativeMethods(Facade):
         if direction is not None:
             return HessianDirection(*self._second_along(q, v, a, contract, direction, out, threads))
         if contract is None:
-            _require_axes(out, (BLOCKS, self.nv, self.nv, self.nv))
             every = self._answer(
                 INVERSE_DYNAMICS_SECOND_DERIVATIVES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads
             )
@@ -150,19 +149,7 @@ class SecondDerivativeMethods(Facade):
         except (TypeError, ValueError):
             raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
         if contract is None:
-            _require_axes(out, (3, self.nv, self.nv))
             every = {"q": q, "v": v, "a": a, "dq": dq, "dv": dv, "da": da}
             return np.moveaxis(self._answer(EACH_SECOND_DERIVATIVE_ALONG, every, NO_OPTIONS, out, threads), -3, 0)
         arrays = {"q": q, "v": v, "a": a, "contract": contract, "dq": dq, "dv": dv, "da": da}
         return np.moveaxis(self._answer(SECOND_DERIVATIVES_ALONG, arrays, NO_OPTIONS, out, threads), -2, 0)
-
-
-def _require_axes(out: Array | None, wanted: tuple[int, ...]) -> None:
-    """The last axes of the caller's array have to be as wanted."""
-    if out is None:
-        return
-    axes = len(wanted)
-    if np.shape(out)[-axes:] != wanted:
-        batch = "..., " if np.ndim(out) != axes else ""
-        shape = ", ".join(str(n) for n in wanted)
-        raise ShapeError(f"out has shape {np.shape(out)}, the result has ({batch}{shape})")

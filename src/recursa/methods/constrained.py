@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,8 +15,8 @@ from recursa.constraints.quantities import (
     by_matrices,
     orthonormal_rows,
     require_constraints,
+    with_multipliers,
 )
-from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.kinematics import POSES
 from recursa.dynamics.wrenches import wrench_array
 from recursa.kernels.loop import Looped
@@ -28,8 +26,6 @@ from recursa.methods.matrices import MASS_MATRIX
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
-from recursa.spatial.scalars import Scalar
-from recursa.sweeps import Values
 from recursa.sweeps.batching import Array
 
 # ---- how it yields ---------------------------------------------------------------------------------------------------
@@ -76,11 +72,7 @@ def _motion(of: Subject, given: Names) -> Recipe | Composed:
         return Composed(_motion_apart)
     options = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "springs": model.has_springs}
     plan = plans.forward_plan(model, **options)
-    return Recipe(plan, partial(_motion_entries, model), (model.nv + model.ncon,), MayMove.INERTIAS)
-
-
-def _motion_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    return chain(joint_vector(model, values.lists.get("qdd", [])), values.robot["lambda"].entries)
+    return Recipe(plan, partial(with_multipliers, model, "qdd"), (model.nv + model.ncon,), MayMove.INERTIAS)
 
 
 def _motion_apart(others: Any, **given: Any) -> Array:
