@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from recursa.constraints import dense
-from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, require_constraints
+from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, constrained_model
 from recursa.constraints.rows import row_scales
 from recursa.dynamics.configuration import INTEGRATE
 from recursa.errors import StateError, shortened
@@ -64,8 +64,7 @@ class _Limits:
 
 def assembled(evaluator: Any, q: Any, fixed: Collection[str], *, limits: bool = True) -> Array:
     """The nearest configurations that gradient steps find, (..., nq)."""
-    model: Model = evaluator.model
-    require_constraints(model)
+    model = constrained_model(evaluator)
     given = as_array(model, "q", q, coordinates=True)
     start = np.array(given, float).reshape(-1, model.nq)
     if not np.isfinite(start).all():

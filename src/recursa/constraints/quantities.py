@@ -49,6 +49,12 @@ def require_constraints(model: Model) -> None:
         )
 
 
+def constrained_model(of: Any) -> Model:
+    """The model of a subject or an evaluator; an error where it has no constraints."""
+    require_constraints(of.model)
+    return of.model
+
+
 def idle(of: Subject) -> bool:
     """Whether some joint has nothing to move but what constraints hang on it, as that of a rod without mass."""
     return bool(Lacking.of(of.model).hinges)
@@ -72,22 +78,19 @@ def left_idle(model: Model) -> SingularHingeError:
 
 
 def _error(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     gather = partial(plans.errors_of, count=model.ncon)
     return Recipe(plans.error_plan(model), gather, (model.ncon,), MayMove.FRAMES)
 
 
 def _jacobian(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     gather, shape = (lambda values: flat(jacobian_rows(model, values))), (model.ncon, model.nv)
     return Recipe(jacobian_plan(model), gather, shape, MayMove.FRAMES)
 
 
 def _bias(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     plan = plans.bias_plan(model, told="prescribed" in given)
     return Recipe(plan, plans.added_up("demand"), (model.ncon,), MayMove.FRAMES)
 
@@ -192,8 +195,7 @@ def joints_and_links(model: Model, values: Values) -> Iterator[Scalar]:
 
 
 def _forces(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Composed:
-    model, losses = of.model, known_losses(losses)
-    require_constraints(model)
+    model, losses = constrained_model(of), known_losses(losses)
     if by_matrices(of):
         if losses:
             return Composed(partial(losses_first, CONSTRAINT_FORCES, {}, losses))
@@ -211,8 +213,7 @@ def losses_first(
 
 
 def _wrenches(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Composed:
-    model, losses = of.model, known_losses(losses)
-    require_constraints(model)
+    model, losses = constrained_model(of), known_losses(losses)
     shape = (len(model.links), 6)
     if by_matrices(of):
         return Composed(partial(_from_multipliers, losses))
@@ -226,8 +227,7 @@ def _from_multipliers(losses: Losses, others: Any, *, q: Any, **more: Any) -> Ar
 
 
 def _of_multipliers(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     plan = plans.acting_plan(model)
     return Recipe(plan, partial(plans.acting_entries, model), (len(model.links), 6), MayMove.FRAMES)
 
@@ -236,8 +236,7 @@ def _of_multipliers(of: Subject, given: Names) -> Recipe:
 
 
 def _delassus(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     shape = (model.ncon, model.ncon)
     if of.tied:
         plan = fuse(mass_matrix.MASS_MATRIX_PLAN, jacobian_plan(model), name="constraint_delassus, tied")
@@ -280,8 +279,7 @@ def _impulses(of: Subject, given: Names) -> Recipe:
 
 def _speeds_recipe(of: Subject, *, impulses: bool) -> Recipe:
     """Speeds that the constraints allow, and behind them the shortest impulses that lead there."""
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     shape = (model.nv + model.ncon if impulses else model.nv,)
     if not by_matrices(of):
         plan = plans.impulse_plan(model, least=impulses)

@@ -13,8 +13,9 @@ from recursa.dynamics.discretization import discrete
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
 from recursa.dynamics.losses import DAMPING, JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.sparsity import PATTERNS
+from recursa.dynamics.tangent import three_arrays
 from recursa.dynamics.wrenches import listed_wrenches, standing, turned_back
-from recursa.errors import NoSweepError, ShapeError, known_method
+from recursa.errors import NoSweepError, known_method
 from recursa.evaluation.answering import asks, three_matrices
 from recursa.evaluation.arrays import as_given, foreign
 from recursa.evaluation.evaluator import given
@@ -230,10 +231,7 @@ class DerivativeMethods(Facade):
             return model
         if method != "spatial":
             raise NoSweepError(f"{method!r} makes the matrices; a direction is for the default method")
-        try:
-            dq, dv, da = direction
-        except (TypeError, ValueError):
-            raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
+        dq, dv, da = three_arrays(direction)
         wrenches = _listed(wrenches)
         change = self._tangent(q, v, a, dq, dv, da, **given(wrenches=wrenches, out=out, threads=threads))
         for forces in self._turned_back(q, wrenches):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import second_derivatives
-from recursa.errors import ShapeError
+from recursa.dynamics.tangent import three_arrays
 from recursa.evaluation.answering import asks
 from recursa.evaluation.arrays import as_given, foreign
 from recursa.evaluation.evaluator import NO_OPTIONS
@@ -144,10 +144,7 @@ class SecondDerivativeMethods(Facade):
         threads: int | None,
     ) -> Array:
         """Hessians times a direction, parts first."""
-        try:
-            dq, dv, da = direction
-        except (TypeError, ValueError):
-            raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
+        dq, dv, da = three_arrays(direction)
         if contract is None:
             every = {"q": q, "v": v, "a": a, "dq": dq, "dv": dv, "da": da}
             return np.moveaxis(self._answer(EACH_SECOND_DERIVATIVE_ALONG, every, NO_OPTIONS, out, threads), -3, 0)

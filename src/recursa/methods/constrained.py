@@ -13,8 +13,8 @@ from recursa.constraints.quantities import (
     CONSTRAINT_JACOBIAN,
     WRENCHES_OF_MULTIPLIERS,
     by_matrices,
+    constrained_model,
     orthonormal_rows,
-    require_constraints,
     with_multipliers,
 )
 from recursa.dynamics.kinematics import POSES
@@ -32,8 +32,7 @@ from recursa.sweeps.batching import Array
 
 
 def _responses(of: Subject, given: Names) -> Recipe | Composed:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     apart = Composed(partial(_responses_by_projection, model))
     if by_matrices(of):
         return apart
@@ -53,8 +52,7 @@ def _responses_by_projection(model: Model, others: Any, *, q: Any) -> Array:
 
 
 def _compliance(of: Subject, given: Names) -> Composed:
-    require_constraints(of.model)
-    return Composed(partial(_compliance_of, of.model))
+    return Composed(partial(_compliance_of, constrained_model(of)))
 
 
 def _compliance_of(model: Model, others: Any, *, q: Any) -> Array:
@@ -66,8 +64,7 @@ def _compliance_of(model: Model, others: Any, *, q: Any) -> Array:
 
 def _motion(of: Subject, given: Names) -> Recipe | Composed:
     """Accelerations, and the multipliers behind them."""
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     if by_matrices(of):
         return Composed(_motion_apart)
     options = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "springs": model.has_springs}
@@ -80,8 +77,7 @@ def _motion_apart(others: Any, **given: Any) -> Array:
 
 
 def _changes(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     gather = partial(derivatives.change_entries, model)
     shape = ((3 * model.ncon + model.nv) * model.nv,)
     return Recipe(derivatives.changes_plan(model), gather, shape, MayMove.FRAMES)
@@ -89,8 +85,7 @@ def _changes(of: Subject, given: Names) -> Recipe:
 
 def derivatives_recipe(torques: Quantity, of: Subject, given: Names) -> Recipe | Composed:
     """Derivatives of accelerations: in one kernel, or made of ``torques``, the derivatives of inverse dynamics."""
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     apart = Composed(partial(constrained_derivatives, torques, model))
     if by_matrices(of) or not derivatives.has_common_axes(model):
         return apart
