@@ -90,7 +90,8 @@ class Reach(NamedTuple):
 
     def carried(self, step: Transform) -> Reach:
         """To the parent."""
-        return Reach(*(step.force(force) for force in self[:3]), carried_moment(step, self.back))
+        by_q, by_v, by_a = (step.force(force) for force in self[:3])
+        return Reach(by_q, by_v, by_a, carried_moment(step, self.back))
 
 
 def carried_moment(step: Transform, moment: Vec3) -> Vec3:

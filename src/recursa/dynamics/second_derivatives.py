@@ -128,8 +128,8 @@ class SecondReach(NamedTuple):
 
     def carried(self, step: Transform) -> SecondReach:
         """To the parent."""
-        moments = (carried_moment(step, moment) for moment in (self.d, self.e))
-        return SecondReach(*(step.force(force) for force in self[:4]), *moments)
+        by_q, by_v, by_a, b = (step.force(force) for force in self[:4])
+        return SecondReach(by_q, by_v, by_a, b, carried_moment(step, self.d), carried_moment(step, self.e))
 
 
 SecondReaches = tuple[tuple[Entry, SecondReach], ...]
