@@ -10,9 +10,8 @@ import numpy as np
 
 from recursa.constraints import dense, plans
 from recursa.constraints.augmentation import factored_values
-from recursa.constraints.jacobian import jacobian_plan
 from recursa.constraints.quantities import constrained_model, mass_and_rows
-from recursa.constraints.rows import row_scales
+from recursa.constraints.rows import jacobian_plan, row_scales
 from recursa.dynamics import mass_matrix
 from recursa.errors import ShapeError
 from recursa.model.model import Model

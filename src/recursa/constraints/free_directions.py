@@ -15,8 +15,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from recursa.constraints import dense
-from recursa.constraints.jacobian import jacobian_plan
 from recursa.constraints.quantities import mass_and_rows, orthonormal_rows
+from recursa.constraints.rows import jacobian_plan
 from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar

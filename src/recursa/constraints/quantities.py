@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.constraints import dense, plans
-from recursa.constraints.jacobian import jacobian_plan, jacobian_rows
-from recursa.constraints.rows import row_scales
+from recursa.constraints.rows import jacobian_plan, jacobian_rows, row_scales
 from recursa.dynamics import mass_matrix
 from recursa.dynamics.base_velocity import as_given
 from recursa.dynamics.gathering import flat, joint_matrix, joint_vector
