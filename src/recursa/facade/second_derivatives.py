@@ -118,35 +118,19 @@ class SecondDerivativeMethods(Facade):
         if (direction is not None or contract is None) and foreign((q, v, a)) is not None:
             ask: Any = as_given(self.inverse_dynamics_second_derivatives)
             return ask(q, v, a, contract=contract, direction=direction, out=out, threads=threads)
+        arrays: dict[str, Any] = {"q": q, "v": v, "a": a}
         if direction is not None:
-            return HessianDirection(*self._second_along(q, v, a, contract, direction, out, threads))
+            arrays["dq"], arrays["dv"], arrays["da"] = three_arrays(direction)
+            if contract is None:
+                every = self._answer(EACH_SECOND_DERIVATIVE_ALONG, arrays, NO_OPTIONS, out, threads)
+                return HessianDirection(*np.moveaxis(every, -3, 0))
+            arrays["contract"] = contract
+            parts = self._answer(SECOND_DERIVATIVES_ALONG, arrays, NO_OPTIONS, out, threads)
+            return HessianDirection(*np.moveaxis(parts, -2, 0))
         if contract is None:
-            every = self._answer(
-                INVERSE_DYNAMICS_SECOND_DERIVATIVES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads
-            )
+            every = self._answer(INVERSE_DYNAMICS_SECOND_DERIVATIVES, arrays, NO_OPTIONS, out, threads)
             return SecondDerivatives(*(every[..., block, :, :, :] for block in range(BLOCKS)))
-        if out is None and threads is None:
-            found = self._second_contracted(q, v, a, contract=contract)  # spelled so that single states go straight in
-        else:
-            found = self._second_contracted(q, v, a, contract=contract, out=out, threads=threads)
+        found = self._second_contracted(q, v, a, contract=contract, out=out, threads=threads)
         return SecondDerivatives(*(found[..., block, :, :] for block in range(BLOCKS)))
 
     _second_contracted = asks(INVERSE_DYNAMICS_SECOND_DERIVATIVES, "contract")
-
-    def _second_along(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        contract: ArrayLike | None,
-        direction: Sequence[ArrayLike],
-        out: Array | None,
-        threads: int | None,
-    ) -> Array:
-        """Hessians times a direction, parts first."""
-        dq, dv, da = three_arrays(direction)
-        if contract is None:
-            every = {"q": q, "v": v, "a": a, "dq": dq, "dv": dv, "da": da}
-            return np.moveaxis(self._answer(EACH_SECOND_DERIVATIVE_ALONG, every, NO_OPTIONS, out, threads), -3, 0)
-        arrays = {"q": q, "v": v, "a": a, "contract": contract, "dq": dq, "dv": dv, "da": da}
-        return np.moveaxis(self._answer(SECOND_DERIVATIVES_ALONG, arrays, NO_OPTIONS, out, threads), -2, 0)
