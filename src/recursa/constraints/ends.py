@@ -122,8 +122,6 @@ def put_down_ends(
     return sweeps, buffers
 
 
-Both = Callable[..., tuple[End, End]]
-
 # ---- in root axes ----------------------------------------------------------------------------------------------------
 
 

@@ -274,9 +274,7 @@ def _closing_speed(model: Model, of: Closing) -> Step:
     def speed(*put: Numbers) -> Numbers:
         first, second = both(*put)
         seen = closing.seen(of, first.pose, second.pose)
-        moving = closing.relative(
-            seen.first.inverse_motion(first.velocity), seen.second.inverse_motion(second.velocity)
-        )
+        moving = seen.second.inverse_motion(second.velocity) - seen.first.inverse_motion(first.velocity)
         return Numbers.at(model.ncon, of.start, closing.first_rates(of, seen.pose, moving))
 
     return Step(speed, reads, ("demand@robot",), "G v: the errors' rates")

@@ -199,7 +199,7 @@ def accelerating_errors(of: Closing, first: End, second: End) -> tuple[Scalar, .
     V1, A1 = (seen.first.inverse_motion(x) for x in (first.velocity, first.acceleration))
     V2, A2 = (seen.second.inverse_motion(x) for x in (second.velocity, second.acceleration))
     rates = closing.relative_acceleration(V1, V2, A1, A2)
-    return closing.second_rates(of, seen.pose, closing.relative(V1, V2), rates)
+    return closing.second_rates(of, seen.pose, V2 - V1, rates)
 
 
 def _relation_demand(count: int, of: Relating, powers: tuple[float, ...]) -> Step:
