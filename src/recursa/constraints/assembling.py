@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from recursa.constraints import dense
-from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, require_constraints
+from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, constrained_model
 from recursa.constraints.rows import row_scales
 from recursa.dynamics.configuration import INTEGRATE
 from recursa.errors import StateError, shortened
 from recursa.model.constraints import called
 from recursa.model.model import Model
+from recursa.model.stops import limited_joints
 from recursa.sweeps.batching import Array, as_array
 
 STEPS = 200  # near a singular configuration steps halve the error
@@ -28,15 +29,10 @@ class _Limits:
     """Ranges of joints of one degree of freedom, as arrays over q and v; none of them if they are ignored."""
 
     def __init__(self, model: Model, *, ignored: bool = False) -> None:
-        self.names, self.at_q, self.at_v, low, high = list[str](), list[int](), list[int](), [], []
-        for joint in () if ignored else model.joints:
-            if joint.independent and joint.kind.nv == 1 and joint.limits is not None:
-                self.names.append(joint.name)
-                self.at_q.append(joint.q_start)
-                self.at_v.append(joint.v_start)
-                low.append(joint.limits[0])
-                high.append(joint.limits[1])
-        self.low, self.high = np.array(low), np.array(high)
+        joints = [] if ignored else limited_joints(model)
+        self.names = [joint.name for joint in joints]
+        self.at_q, self.at_v = ([getattr(joint, start) for joint in joints] for start in ("q_start", "v_start"))
+        self.low, self.high = np.array([joint.limits for joint in joints], float).reshape(-1, 2).T
 
     def ranges(self, start: Array) -> tuple[Array, Array]:
         """Least and largest values (n, k) from these starts: a joint that starts beyond a limit goes no further."""
@@ -64,8 +60,7 @@ class _Limits:
 
 def assembled(evaluator: Any, q: Any, fixed: Collection[str], *, limits: bool = True) -> Array:
     """The nearest configurations that gradient steps find, (..., nq)."""
-    model: Model = evaluator.model
-    require_constraints(model)
+    model = constrained_model(evaluator)
     given = as_array(model, "q", q, coordinates=True)
     start = np.array(given, float).reshape(-1, model.nq)
     if not np.isfinite(start).all():

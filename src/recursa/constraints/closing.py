@@ -223,17 +223,12 @@ def _errors_of_columns(of: Closing, columns: Sequence[Sequence[Sloped]], p: Erro
     return ERRORS[of.kind](of, Rotation.from_rows(tuple(zip(*columns, strict=True))), p)
 
 
-def relative(first: Motion, second: Motion) -> Motion:
-    """Motion of link 2 seen from link 1, both at the same point in the same axes."""
-    return second - first
-
-
 def relative_acceleration(first: Motion, second: Motion, a_first: Motion, a_second: Motion) -> Motion:
-    """The rates of :func:`relative` as link 1 sees them, the second one of a point of link 2.
+    """The rates of ``second - first``, the motion of link 2 as link 1 sees it, the second one of a point of link 2.
 
     Spatial accelerations differ by ``a_second - a_first``; seen from link 1 that is less ``crm(V1) V2``, and the
     acceleration of the point that link 2 carries along is more by ``w x u``.
     """
     rates = a_second - a_first - first.cross_motion(second)
-    moving = relative(first, second)
+    moving = second - first
     return Motion(rates.angular, rates.linear + moving.angular.cross(moving.linear))

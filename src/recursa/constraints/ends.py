@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from recursa.dynamics.kinematics import LINK_POSE
+from recursa.dynamics.kinematics import LINK_POSE, link_motion
 from recursa.model.equations import NO_LINK, Closing
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.scalars import Scalar, one_operand
@@ -87,11 +87,6 @@ def put_down(pose: Transform, *motions: Motion) -> Numbers:
     return Numbers((*(x for row in rows for x in row), *(x for one in motions for x in one.components())))
 
 
-def link_motion(body: Motion, offset: Transform) -> Motion:
-    """Motion of a link from its body's, in link axes."""
-    return offset.inverse_motion(body)
-
-
 _LINK_VELOCITY = Step(link_motion, ("V@body", "offset"), ("end V",), "V(link) = phi* V(body)")
 
 
@@ -126,8 +121,6 @@ def put_down_ends(
     )
     return sweeps, buffers
 
-
-Both = Callable[..., tuple[End, End]]
 
 # ---- in root axes ----------------------------------------------------------------------------------------------------
 

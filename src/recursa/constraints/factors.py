@@ -10,9 +10,8 @@ import numpy as np
 
 from recursa.constraints import dense, plans
 from recursa.constraints.augmentation import factored_values
-from recursa.constraints.jacobian import jacobian_plan
-from recursa.constraints.quantities import mass_and_rows, require_constraints
-from recursa.constraints.rows import row_scales
+from recursa.constraints.quantities import constrained_model, mass_and_rows
+from recursa.constraints.rows import jacobian_plan, row_scales
 from recursa.dynamics import mass_matrix
 from recursa.errors import ShapeError
 from recursa.model.model import Model
@@ -70,8 +69,7 @@ class DelassusFactors(NamedTuple):
 
 
 def _factors(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     shape = (model.ncon * (model.ncon + 2),)
     if of.tied:
         plan = fuse(mass_matrix.MASS_MATRIX_PLAN, jacobian_plan(model), name="delassus_factors, tied")

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.constraints import dense
-from recursa.constraints.quantities import CONSTRAINT_JACOBIAN, require_constraints
+from recursa.constraints.quantities import CONSTRAINT_JACOBIAN, constrained_model
 from recursa.constraints.rows import row_scales
 from recursa.errors import ShapeError, StateError
 from recursa.model.columns import freedom_names
-from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 
 
@@ -29,8 +28,7 @@ class Mobility(NamedTuple):
 
 def mobility_of(evaluator: Any, q: Any, tolerance: float | None) -> Mobility:
     """Of one configuration."""
-    model: Model = evaluator.model
-    require_constraints(model)
+    model = constrained_model(evaluator)
     limit = None if tolerance is None else float(tolerance)
     if limit is not None and not 0.0 < limit < 1.0:
         raise StateError(f"tolerance must be between 0 and 1, not {tolerance!r}")

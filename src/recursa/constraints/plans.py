@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from recursa.constraints import augmentation, closing
 from recursa.constraints.augmentation import DRIVEN, constraint_buffers, inward, solving
 from recursa.constraints.ends import ACCELERATION, POSE, TWIST, Numbers, ends_of, put_down_ends, read_ends
-from recursa.constraints.jacobian import LINK_POSES, posed, rows_inward
 from recursa.constraints.rows import (
     GIVEN_MULTIPLIERS,
+    LINK_POSES,
     NOTHING_PULLS,
     at_equations,
     demand_steps,
+    plan_at_ends,
+    posed,
     row_bodies,
     row_buffers,
+    rows_inward,
     slope,
     total_wrench,
     wrench_steps,
@@ -51,10 +54,8 @@ _ONCE = (0,)  # where what is done once for the robot is done
 
 def error_plan(model: Model) -> Plan:
     """How far every constraint is from being kept."""
-    ends, buffers = put_down_ends(model, POSE)
-    sweeps = (base_to_tip(RELATIVE), posed(model), *ends, *_error_steps(model))
-    own = (LINK_POSES, *buffers, Buffer("error", Numbers.zero(model.ncon)))
-    return Plan("constraint_error", (*kinematics.BUFFERS, *own), sweeps)
+    own = Buffer("error", Numbers.zero(model.ncon))
+    return plan_at_ends("constraint_error", model, _error_steps(model), own)
 
 
 def _error_steps(model: Model, into: str = "error@robot") -> Iterator[Sweep]:
@@ -96,10 +97,8 @@ def errors_of(values: Values, count: int) -> tuple[Scalar, ...]:
 
 def acting_rows(model: Model) -> Plan:
     """What unit forces of the equations do: "felt" at bodies, in their axes, and "pull" at joints."""
-    ends, buffers = put_down_ends(model, POSE)
-    sweeps = (base_to_tip(RELATIVE, NOTHING_PULLS), posed(model), *ends, *wrench_steps(model))
-    own = (LINK_POSES, *buffers, *row_buffers(model.ncon))
-    return Plan("rows of constraints", (*kinematics.BUFFERS, *own), sweeps)
+    own, first = row_buffers(model.ncon), (NOTHING_PULLS,)
+    return plan_at_ends("rows of constraints", model, wrench_steps(model), *own, first=first)
 
 
 DRIFT = Step(drift, ("joint", "X", "drift@parent", "V", "v"), ("drift",), "alpha with joints that do not accelerate")
@@ -224,16 +223,9 @@ def _forward_buffers(model: Model) -> tuple[Buffer, ...]:
 
 def acting_plan(model: Model) -> Plan:
     """What given multipliers do to links, "acting"."""
-    ends, buffers = put_down_ends(model, POSE)
-    sweeps = (
-        base_to_tip(RELATIVE),
-        posed(model),
-        *ends,
-        GIVEN_MULTIPLIERS,
-        *_acting_steps(model),
-    )
-    own = (LINK_POSES, *buffers, Buffer("lambda", Numbers.zero(model.ncon)), Buffer("acting", Force.zero()))
-    return Plan("constraint_wrenches of multipliers", (*kinematics.BUFFERS, *own), sweeps)
+    own = Buffer("lambda", Numbers.zero(model.ncon)), Buffer("acting", Force.zero())
+    steps = (GIVEN_MULTIPLIERS, *_acting_steps(model))
+    return plan_at_ends("constraint_wrenches of multipliers", model, steps, *own)
 
 
 def _acting_steps(model: Model) -> Iterator[Sweep]:
@@ -282,9 +274,7 @@ def _closing_speed(model: Model, of: Closing) -> Step:
     def speed(*put: Numbers) -> Numbers:
         first, second = both(*put)
         seen = closing.seen(of, first.pose, second.pose)
-        moving = closing.relative(
-            seen.first.inverse_motion(first.velocity), seen.second.inverse_motion(second.velocity)
-        )
+        moving = seen.second.inverse_motion(second.velocity) - seen.first.inverse_motion(first.velocity)
         return Numbers.at(model.ncon, of.start, closing.first_rates(of, seen.pose, moving))
 
     return Step(speed, reads, ("demand@robot",), "G v: the errors' rates")

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.constraints import dense, plans
-from recursa.constraints.jacobian import jacobian_plan, jacobian_rows
-from recursa.constraints.rows import row_scales
+from recursa.constraints.rows import jacobian_plan, jacobian_rows, row_scales
 from recursa.dynamics import mass_matrix
+from recursa.dynamics.base_velocity import as_given
 from recursa.dynamics.gathering import flat, joint_matrix, joint_vector
 from recursa.dynamics.joint_space import vector_of
 from recursa.dynamics.kinematics import motion_entries
@@ -48,6 +48,12 @@ def require_constraints(model: Model) -> None:
         )
 
 
+def constrained_model(of: Any) -> Model:
+    """The model of a subject or an evaluator; an error where it has no constraints."""
+    require_constraints(of.model)
+    return of.model
+
+
 def idle(of: Subject) -> bool:
     """Whether some joint has nothing to move but what constraints hang on it, as that of a rod without mass."""
     return bool(Lacking.of(of.model).hinges)
@@ -71,22 +77,19 @@ def left_idle(model: Model) -> SingularHingeError:
 
 
 def _error(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     gather = partial(plans.errors_of, count=model.ncon)
     return Recipe(plans.error_plan(model), gather, (model.ncon,), MayMove.FRAMES)
 
 
 def _jacobian(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     gather, shape = (lambda values: flat(jacobian_rows(model, values))), (model.ncon, model.nv)
     return Recipe(jacobian_plan(model), gather, shape, MayMove.FRAMES)
 
 
 def _bias(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     plan = plans.bias_plan(model, told="prescribed" in given)
     return Recipe(plan, plans.added_up("demand"), (model.ncon,), MayMove.FRAMES)
 
@@ -101,11 +104,6 @@ class Matrices(NamedTuple):
     moments: list[Scalar]  # T - bias
     rows: list[list[Scalar]]  # G
     gamma: list[Scalar]
-
-
-def as_given(tau: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """Torques, kept for the end."""
-    return tuple(tau)
 
 
 def matrices_plan(model: Model, *, wrenches: bool, told: bool) -> Plan:
@@ -196,8 +194,7 @@ def joints_and_links(model: Model, values: Values) -> Iterator[Scalar]:
 
 
 def _forces(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Composed:
-    model, losses = of.model, known_losses(losses)
-    require_constraints(model)
+    model, losses = constrained_model(of), known_losses(losses)
     if by_matrices(of):
         if losses:
             return Composed(partial(losses_first, CONSTRAINT_FORCES, {}, losses))
@@ -215,8 +212,7 @@ def losses_first(
 
 
 def _wrenches(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Composed:
-    model, losses = of.model, known_losses(losses)
-    require_constraints(model)
+    model, losses = constrained_model(of), known_losses(losses)
     shape = (len(model.links), 6)
     if by_matrices(of):
         return Composed(partial(_from_multipliers, losses))
@@ -230,8 +226,7 @@ def _from_multipliers(losses: Losses, others: Any, *, q: Any, **more: Any) -> Ar
 
 
 def _of_multipliers(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     plan = plans.acting_plan(model)
     return Recipe(plan, partial(plans.acting_entries, model), (len(model.links), 6), MayMove.FRAMES)
 
@@ -240,8 +235,7 @@ def _of_multipliers(of: Subject, given: Names) -> Recipe:
 
 
 def _delassus(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     shape = (model.ncon, model.ncon)
     if of.tied:
         plan = fuse(mass_matrix.MASS_MATRIX_PLAN, jacobian_plan(model), name="constraint_delassus, tied")
@@ -284,12 +278,11 @@ def _impulses(of: Subject, given: Names) -> Recipe:
 
 def _speeds_recipe(of: Subject, *, impulses: bool) -> Recipe:
     """Speeds that the constraints allow, and behind them the shortest impulses that lead there."""
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     shape = (model.nv + model.ncon if impulses else model.nv,)
     if not by_matrices(of):
         plan = plans.impulse_plan(model, least=impulses)
-        gather = partial(_speeds_and_impulses, model) if impulses else vector_of(model, "after")
+        gather = partial(with_multipliers, model, "after") if impulses else vector_of(model, "after")
         return Recipe(plan, gather, shape, MayMove.INERTIAS)
     keep = Step(as_given, ("v",), ("speeds",), "the given speeds")
     given_speeds = Plan("speeds", (Buffer("speeds", ()),), (base_to_tip(keep),))
@@ -298,8 +291,9 @@ def _speeds_recipe(of: Subject, *, impulses: bool) -> Recipe:
     return Recipe(plan, partial(_projected_speeds, model, impulses), shape, MayMove.INERTIAS, singular=singular)
 
 
-def _speeds_and_impulses(model: Model, values: Values) -> Iterator[Scalar]:
-    return chain(joint_vector(model, values.lists.get("after", [])), values.robot["lambda"].entries)
+def with_multipliers(model: Model, name: str, values: Values) -> Iterator[Scalar]:
+    """A joint vector from a buffer, and the multipliers behind it."""
+    return chain(joint_vector(model, values.lists.get(name, [])), values.robot["lambda"].entries)
 
 
 def _projected_speeds(model: Model, impulses: bool, values: Values) -> list[Scalar]:

@@ -26,8 +26,15 @@ from typing import NamedTuple
 
 from recursa.constraints import dense
 from recursa.constraints.ends import Numbers
-from recursa.constraints.jacobian import jacobian_plan, jacobian_rows
-from recursa.constraints.rows import Response, bodies_of, row_bodies, row_scales, support_of
+from recursa.constraints.rows import (
+    Response,
+    bodies_of,
+    jacobian_plan,
+    jacobian_rows,
+    row_bodies,
+    row_scales,
+    support_of,
+)
 from recursa.dynamics.articulated import Elimination
 from recursa.dynamics.configuration import random_state
 from recursa.dynamics.needs import divides_by_hinges

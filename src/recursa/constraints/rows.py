@@ -6,17 +6,18 @@ joint, is torques at joints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from recursa.constraints import closing
-from recursa.constraints.ends import End, Numbers, read_ends
+from recursa.constraints.ends import PLACED, POSE, End, Numbers, put_down_ends, read_ends
+from recursa.dynamics.kinematics import BUFFERS, RELATIVE
 from recursa.model.equations import NO_LINK, Closing, Equation, Relating, Telling
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.scalars import Scalar, one_operand
-from recursa.spatial.transform import Transform
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, each_link
+from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, tip_to_base
 
 
 @one_operand
@@ -150,14 +151,14 @@ NOTHING_PULLS = Step(nothing_pulls, ("joint",), ("pull",), "rows of G at joints:
 # ---- how the errors accelerate ---------------------------------------------------------------------------------------
 
 
-def demand_steps(model: Model, told: bool, accelerations: str = "qdd", *, rising: bool = True) -> Iterator[Sweep]:
+def demand_steps(model: Model, told: bool, *, rising: bool = True) -> Iterator[Sweep]:
     """``G a + gamma`` less what is prescribed, from the accelerations of ends and joints, added up in "demand"."""
     told_of = ("prescribed",) if told else ()
     return at_equations(
         model,
         lambda of: _closing_demand(model, of, told and of.told is not None, rising),
-        lambda of, number, powers: _relation_demand(model.ncon, of, powers, accelerations),
-        lambda of: _telling_demand(model.ncon, of, told_of, accelerations),
+        lambda of, number, powers: _relation_demand(model.ncon, of, powers),
+        lambda of: _telling_demand(model.ncon, of, told_of),
     )
 
 
@@ -198,24 +199,24 @@ def accelerating_errors(of: Closing, first: End, second: End) -> tuple[Scalar, .
     V1, A1 = (seen.first.inverse_motion(x) for x in (first.velocity, first.acceleration))
     V2, A2 = (seen.second.inverse_motion(x) for x in (second.velocity, second.acceleration))
     rates = closing.relative_acceleration(V1, V2, A1, A2)
-    return closing.second_rates(of, seen.pose, closing.relative(V1, V2), rates)
+    return closing.second_rates(of, seen.pose, V2 - V1, rates)
 
 
-def _relation_demand(count: int, of: Relating, powers: tuple[float, ...], accelerations: str) -> Step:
+def _relation_demand(count: int, of: Relating, powers: tuple[float, ...]) -> Step:
     def demand(q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> Numbers:
         bent = curvature(powers, q[0])
         found = slope(powers, q[0]) * a[0] + bent * (v[0] * v[0])
         return Numbers.at(count, of.start, (found,))
 
-    return Step(demand, ("q", "v", accelerations), ("demand@robot",), "G a + gamma of a relation")
+    return Step(demand, ("q", "v", "qdd"), ("demand@robot",), "G a + gamma of a relation")
 
 
-def _telling_demand(count: int, of: Telling, told: tuple[str, ...], accelerations: str) -> Step:
+def _telling_demand(count: int, of: Telling, told: tuple[str, ...]) -> Step:
     def demand(a: Sequence[Scalar], *given: Any) -> Numbers:
         wanted = given[0][of.told : of.told + len(of.units)] if told else (0.0,) * len(of.units)
         return Numbers.at(count, of.start, tuple(x - y for x, y in zip(a, wanted, strict=True)))
 
-    return Step(demand, (accelerations, *told), ("demand@robot",), "a, less the prescribed")
+    return Step(demand, ("qdd", *told), ("demand@robot",), "a, less the prescribed")
 
 
 def row_scales(model: Model) -> list[float]:
@@ -274,3 +275,64 @@ def row_buffers(count: int) -> tuple[Buffer, ...]:
     """What is known of rows at bodies."""
     nothing = (Buffer(name, ()) for name in ("rows here", "pull", "responses"))
     return Buffer("felt", Felt.of(count, {})), *nothing
+
+
+# ---- rows at the joints, while all other joints stand still ----------------------------------------------------------
+
+LINK_POSES = Buffer("L", IDENTITY_TRANSFORM)
+
+
+def posed(model: Model, *steps: Step) -> Sweep:
+    """Poses of the bodies that ends are on, with further steps there."""
+    return base_to_tip(PLACED, *steps, only=row_bodies(model))
+
+
+def rigidly_passed(
+    joint: Joint, rows: tuple[int, ...], felt: Felt, pull: tuple[Pull, ...], step: Transform
+) -> tuple[tuple[Response, ...], Felt]:
+    """What rows do at a joint of a robot whose other joints stand still: ``T + H phi w``, rows of G."""
+    pulled = dict(pull)
+    responses = []
+    for row in rows:
+        torque = pulled.get(row, (0.0,) * joint.kind.nv)
+        across = joint.project(felt.forces[row])
+        responses.append(Response(row, tuple(t + x for t, x in zip(torque, across, strict=True)), ()))
+    onward = {row: step.force(felt.forces[row]) for row in rows}
+    return tuple(responses), Felt.of(len(felt.forces), onward)
+
+
+RIGIDLY_PASSED = Step(
+    rigidly_passed,
+    ("joint", "rows here", "felt", "pull", "X"),
+    ("responses", "felt@parent"),
+    "G = T + H phi w",
+)
+
+
+def rows_inward(model: Model) -> tuple[Sweep, ...]:
+    """From the ends of the constraints to the joints."""
+    return (*marking(model), *wrench_steps(model), tip_to_base(RIGIDLY_PASSED, only=row_bodies(model)))
+
+
+def plan_at_ends(name: str, model: Model, then: Iterable[Sweep], *own: Buffer, first: tuple[Step, ...] = ()) -> Plan:
+    """A plan that goes on from the poses of all ends."""
+    ends, buffers = put_down_ends(model, POSE)
+    sweeps = (base_to_tip(RELATIVE, *first), posed(model), *ends, *then)
+    return Plan(name, (*BUFFERS, LINK_POSES, *buffers, *own), sweeps)
+
+
+def jacobian_plan(model: Model) -> Plan:
+    """Rows of G at the joints."""
+    return plan_at_ends("constraint_jacobian", model, rows_inward(model), *row_buffers(model.ncon))
+
+
+def jacobian_rows(model: Model, values: Values) -> list[list[Scalar]]:
+    """The rows of G; what a tied joint does counts for its source."""
+    rows: list[list[Scalar]] = [[0.0] * model.nv for _ in range(model.ncon)]
+    for joint, responses in zip(model.joints, values.lists.get("responses", []), strict=False):
+        factor = 1.0 if joint.tie is None else joint.tie.multiplier
+        for row, eps, _ in responses:
+            for i, x in enumerate(eps):
+                own = rows[row]
+                own[joint.v_start + i] = own[joint.v_start + i] + (x if joint.tie is None else x * factor)
+    return rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
@@ -15,9 +15,9 @@ from recursa.diagonal.sensitivity import (
     GRADIENT,
     GRADIENT_ALONG,
     MASS_RATE,
-    MASS_RATE_TIMES,
-    MASS_TIMES_BY_Q,
     SENSITIVITY_PLAN,
+    mass_rate_times,
+    mass_times_by_q,
     sensitivity_entries,
 )
 from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
@@ -68,27 +68,18 @@ def _total(model: Model, values: Values) -> list[Scalar]:
     return [sum(shares[1:], shares[0]) if shares else 0.0]
 
 
-def _of_left(plan: Plan) -> Plan:
-    """The same plan with ``left`` where it has ``right``: rows and columns are exchangeable."""
-    sweeps = (
-        replace(sweep, steps=tuple(step.reading(**{"joint:right": "joint:left"}) for step in sweep.steps))
-        for sweep in plan.sweeps
-    )
-    return replace(plan, sweeps=tuple(sweeps))
-
-
 _CONTRACTIONS = {  # by the vectors that are given
     (): _Contraction(SENSITIVITY_PLAN, sensitivity_entries),
     ("left",): _Contraction(
-        _of_left(MASS_TIMES_BY_Q), partial(_rows, symmetric=False), mass_times_pairs("joint:left"), two_way_entries
+        mass_times_by_q("joint:left"), partial(_rows, symmetric=False), mass_times_pairs("joint:left"), two_way_entries
     ),
     ("right",): _Contraction(
-        MASS_TIMES_BY_Q, partial(_rows, symmetric=False), mass_times_pairs("joint:right"), two_way_entries
+        mass_times_by_q("joint:right"), partial(_rows, symmetric=False), mass_times_pairs("joint:right"), two_way_entries
     ),
     ("along",): _Contraction(MASS_RATE, partial(_rows, symmetric=True), MASS_RATE_PAIRS, symmetric_entries),
     ("left", "right"): _Contraction(GRADIENT, _vector),
-    ("left", "along"): _Contraction(_of_left(MASS_RATE_TIMES), _vector),
-    ("right", "along"): _Contraction(MASS_RATE_TIMES, _vector),
+    ("left", "along"): _Contraction(mass_rate_times("joint:left"), _vector),
+    ("right", "along"): _Contraction(mass_rate_times("joint:right"), _vector),
     ("left", "right", "along"): _Contraction(GRADIENT_ALONG, _total),
 }
 

@@ -171,38 +171,32 @@ BUFFERS = (
     Buffer("z", Force.zero()),
     Buffer("eps", ()),
 )
-_FACTORED = (tip_to_base(RELATIVE, ARTICULATE, ROOTS),)
-_ARTICULATED = (tip_to_base(RELATIVE, ARTICULATE),)
 
-TOTAL_RATES = Plan(
-    "total joint rates nu",
-    BUFFERS,
-    (
-        *_FACTORED,
-        base_to_tip(FREEDOM_RATES, Step(normalized, ("r", "zeta"), ("eps",), "nu = zeta / r = W* xi")),
-    ),
+
+def _plan(name: str, inward: tuple[Step, ...], *outward: Step) -> Plan:
+    after = (base_to_tip(*outward),) if outward else ()
+    return Plan(name, BUFFERS, (tip_to_base(RELATIVE, ARTICULATE, *inward), *after))
+
+
+TOTAL_RATES = _plan(
+    "total joint rates nu", (ROOTS,), FREEDOM_RATES, Step(normalized, ("r", "zeta"), ("eps",), "nu = zeta / r = W* xi")
 )
-UNNORMALIZED_TOTAL_RATES = Plan(
+UNNORMALIZED_TOTAL_RATES = _plan(
     "total joint rates xi",
-    BUFFERS,
-    (
-        *_ARTICULATED,
-        base_to_tip(
-            Step(
-                total_rates,
-                ("joint", "elimination", "v", "X", "V@parent"),
-                ("xi", "V"),
-                "xi = v + G* phi* V(parent), V = phi* V(parent) + H* v    Table 2",
-            )
-        ),
+    (),
+    Step(
+        total_rates,
+        ("joint", "elimination", "v", "X", "V@parent"),
+        ("xi", "V"),
+        "xi = v + G* phi* V(parent), V = phi* V(parent) + H* v    Table 2",
     ),
 )
-JOINT_RATES = Plan("joint rates of nu", BUFFERS, (*_FACTORED, base_to_tip(RATES_OF_NU)))
-UNNORMALIZED_JOINT_RATES = Plan("joint rates of xi", BUFFERS, (*_ARTICULATED, base_to_tip(RATES_OF_XI)))
+JOINT_RATES = _plan("joint rates of nu", (ROOTS,), RATES_OF_NU)
+UNNORMALIZED_JOINT_RATES = _plan("joint rates of xi", (), RATES_OF_XI)
 
 
 def _inward(name: str, *steps: Step) -> Plan:
-    return Plan(name, BUFFERS, (tip_to_base(RELATIVE, ARTICULATE, *steps),))
+    return _plan(name, steps)
 
 
 WORKING_MOMENTS = _inward(

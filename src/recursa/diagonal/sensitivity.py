@@ -12,6 +12,7 @@ spherical, planar and free ones. Armature is constant and drops out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import combinations_with_replacement
 
 from recursa.dynamics.derivatives import CARRIED_FORCE, inertia_rate, turned_columns
@@ -270,53 +271,62 @@ GRADIENT_ALONG = Plan(
         tip_to_base(Step(products, ("dT", "joint:along"), ("share",), "x* M_dot y = sum of (x* M_i y) u_i")),
     ),
 )
-MASS_TIMES_BY_Q = Plan(
-    "sensitivity of the mass matrix times a vector",
-    (*_VECTOR_BUFFERS, Buffer("R", RigidInertia.zero()), Buffer("S", ()), Buffer("F", ()), Buffer("rows", ())),
-    (
-        base_to_tip(
-            RELATIVE,
-            Step(velocity, ("joint", "X", "Vright@parent", "joint:right"), ("Vright",), "V = phi* H* y"),
-            Step(turned_columns, ("joint", "X", "Vright@parent"), ("S",), "s, crm(phi* V(parent)) s"),
-            Step(resting_force, ("inertia", "Vright"), ("f",), "p = M V"),
-        ),
-        tip_to_base(
-            COMPOSITE,
-            CARRIED_FORCE,
-            Step(
-                momentum_rows,
-                ("joint", "number", "S", "R", "f", "F", "X"),
-                ("rows", "F@parent"),
-                "s(j).(R crm(V+) s + crf(s) p)(k), (crm(V+) s)(j).(R s)(k)",
+
+
+@cache
+def mass_times_by_q(vector: str) -> Plan:
+    """How M times the input of that name changes with q."""
+    return Plan(
+        "sensitivity of the mass matrix times a vector",
+        (*_VECTOR_BUFFERS, Buffer("R", RigidInertia.zero()), Buffer("S", ()), Buffer("F", ()), Buffer("rows", ())),
+        (
+            base_to_tip(
+                RELATIVE,
+                Step(velocity, ("joint", "X", "Vright@parent", vector), ("Vright",), "V = phi* H* y"),
+                Step(turned_columns, ("joint", "X", "Vright@parent"), ("S",), "s, crm(phi* V(parent)) s"),
+                Step(resting_force, ("inertia", "Vright"), ("f",), "p = M V"),
+            ),
+            tip_to_base(
+                COMPOSITE,
+                CARRIED_FORCE,
+                Step(
+                    momentum_rows,
+                    ("joint", "number", "S", "R", "f", "F", "X"),
+                    ("rows", "F@parent"),
+                    "s(j).(R crm(V+) s + crf(s) p)(k), (crm(V+) s)(j).(R s)(k)",
+                ),
             ),
         ),
-    ),
-)
-# Differentiating the plan of M y takes 10 to 17 % more operations than this, that of M 7 to 12 % more than MASS_RATE.
-MASS_RATE_TIMES = Plan(
-    "rate of the mass matrix times a vector",
-    _VECTOR_BUFFERS,
-    (
-        base_to_tip(
-            RELATIVE,
-            Step(velocity, ("joint", "X", "Vright@parent", "joint:right"), ("Vright",), "V = phi* H* y"),
-            Step(
-                displaced,
-                ("joint", "X", "Vright@parent", "dV@parent", "joint:along"),
-                ("dV",),
-                "dV = phi* dV + crm(phi* V) H* u",
+    )
+
+
+@cache
+def mass_rate_times(vector: str) -> Plan:
+    """The rate of M times the input of that name."""
+    return Plan(
+        "rate of the mass matrix times a vector",
+        _VECTOR_BUFFERS,
+        (
+            base_to_tip(
+                RELATIVE,
+                Step(velocity, ("joint", "X", "Vright@parent", vector), ("Vright",), "V = phi* H* y"),
+                Step(
+                    displaced,
+                    ("joint", "X", "Vright@parent", "dV@parent", "joint:along"),
+                    ("dV",),
+                    "dV = phi* dV + crm(phi* V) H* u",
+                ),
+                Step(resting_force, ("inertia", "Vright"), ("f",), "p = M V"),
+                Step(resting_force, ("inertia", "dV"), ("df",), "dp = M dV"),
             ),
-            Step(resting_force, ("inertia", "Vright"), ("f",), "p = M V"),
-            Step(resting_force, ("inertia", "dV"), ("df",), "dp = M dV"),
-        ),
-        tip_to_base(
-            Step(
-                displaced_torque,
-                ("joint", "X", "df", "f", "joint:along"),
-                ("dT", "df@parent"),
-                "M_dot y = H dp, dp(parent) += phi (dp + crf(H* u) p)",
+            tip_to_base(
+                Step(
+                    displaced_torque,
+                    ("joint", "X", "df", "f", "joint:along"),
+                    ("dT", "df@parent"),
+                    "M_dot y = H dp, dp(parent) += phi (dp + crf(H* u) p)",
+                ),
+                CARRIED_FORCE,
             ),
-            CARRIED_FORCE,
         ),
-    ),
-)
+    )

@@ -263,24 +263,18 @@ def unit_responses(
     return tuple(entries), tuple(responses)
 
 
+UNIT_INNOVATIONS = Step(
+    unit_innovations, ("number", "elimination", "z", "X"), ("nu", "z@parent"), "nu = inv(D) (I - H psi K)"
+)
+UNIT_RESPONSES = Step(
+    unit_responses,
+    ("number", "elimination", "nu", "X", "responses@parent"),
+    ("rows", "responses"),
+    "(I - H psi K)* inv(D) (I - H psi K)        (46)",
+)
+UNIT_BUFFERS = tuple(Buffer(name, ()) for name in ("z", "rows", "responses"))
 MASS_MATRIX_INVERSE_PLAN = Plan(
     "mass_matrix_inverse",
-    (*ARTICULATED_BUFFERS, Buffer("z", ()), Buffer("rows", ()), Buffer("responses", ())),
-    (
-        base_to_tip(RELATIVE),
-        tip_to_base(
-            ELIMINATE,
-            Step(
-                unit_innovations, ("number", "elimination", "z", "X"), ("nu", "z@parent"), "nu = inv(D) (I - H psi K)"
-            ),
-        ),
-        base_to_tip(
-            Step(
-                unit_responses,
-                ("number", "elimination", "nu", "X", "responses@parent"),
-                ("rows", "responses"),
-                "(I - H psi K)* inv(D) (I - H psi K)        (46)",
-            )
-        ),
-    ),
+    (*ARTICULATED_BUFFERS, *UNIT_BUFFERS),
+    (base_to_tip(RELATIVE), tip_to_base(ELIMINATE, UNIT_INNOVATIONS), base_to_tip(UNIT_RESPONSES)),
 )

@@ -118,7 +118,7 @@ def accelerations_outside(base: Transform, own: Numbers, drift: Motion) -> tuple
 
 
 def as_given(given: Numbers) -> tuple[Scalar, ...]:
-    """Joints other than the base."""
+    """Numbers of joints, kept."""
     return tuple(given)
 
 

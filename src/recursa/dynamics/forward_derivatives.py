@@ -20,7 +20,9 @@ from recursa.dynamics.articulated import (
     BIAS_FORCE,
     ELIMINATE,
     INNOVATIONS,
-    MASS_MATRIX_INVERSE_PLAN,
+    UNIT_BUFFERS,
+    UNIT_INNOVATIONS,
+    UNIT_RESPONSES,
 )
 from recursa.dynamics.composite_factor import (
     ELIMINATED,
@@ -47,10 +49,7 @@ from recursa.dynamics.springs import driving
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse, renamed, tip_to_base
-
-_UNIT = renamed(MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu"})
-_UNIT_INNOVATIONS, _UNIT_RESPONSES = _UNIT.sweeps[1].steps[1], _UNIT.sweeps[2].steps[0]
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse, tip_to_base
 
 
 @cache
@@ -58,21 +57,23 @@ def forward_derivatives_plan(*, wrenches: bool = False, springs: bool = False) -
     """Derivatives of inverse dynamics and the inverse of the mass matrix by the articulated recursion."""
     drive, torque = driving(False, springs)
     bring, external = pushing(EXTERNAL, wrenches=wrenches)
+    unit_innovations = replace(UNIT_INNOVATIONS, writes=("unit_nu", "z@parent"))
     return Plan(
         "forward_dynamics_derivatives",
         (
             *ARTICULATED_BUFFERS,
-            *(buffer for buffer in _UNIT.buffers if buffer not in ARTICULATED_BUFFERS),
+            *UNIT_BUFFERS,
+            Buffer("unit_nu", ()),
             *MATRICES,
             Buffer("force", Force.zero()),
         ),
         (
             *bring,
             base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE, *external),
-            tip_to_base(ELIMINATE, *drive, INNOVATIONS.reading(tau=torque), _UNIT_INNOVATIONS),
+            tip_to_base(ELIMINATE, *drive, INNOVATIONS.reading(tau=torque), unit_innovations),
             base_to_tip(
                 ACCELERATIONS,
-                _UNIT_RESPONSES,
+                UNIT_RESPONSES.reading(nu="unit_nu"),
                 COLUMN_RATES,
                 replace(MOVING_FORCE, writes=("force",)),
                 *(off("force", step) for step in external),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
@@ -21,9 +21,11 @@ class TwoWays(NamedTuple):
     outward: Block = ()
 
 
-def joint_vector(model: Model, per_joint: Sequence[Sequence[Scalar]]) -> list[Scalar]:
-    """nv entries from one tuple per joint; a tied joint's, times its multiplier, are added to its source's."""
-    total: list[Scalar] = [0.0] * model.nv
+def joint_vector(model: Model, per_joint: Sequence[Sequence[Any]], zero: Any = 0.0) -> list[Any]:
+    """nv entries, numbers or vectors, from one tuple per joint; a tied joint's, times its multiplier, are added to its
+    source's.
+    """
+    total = [zero] * model.nv
     for joint, values in zip(model.joints, per_joint, strict=True):
         for freedom, value in enumerate(values):
             at, factor = speed_index(joint, freedom)

@@ -20,9 +20,7 @@ from functools import partial
 from recursa.dynamics.derivatives import COLUMN_RATES, ColumnRates, turned_columns
 from recursa.dynamics.kinematics import (
     ACCELERATION,
-    BUFFERS,
     LINK_ACCELERATION,
-    LINK_BUFFERS,
     LINK_IN_BODY,
     LINK_POSE,
     LINK_VELOCITY,
@@ -32,6 +30,7 @@ from recursa.dynamics.kinematics import (
     classical,
     frame_function,
     jacobian_entries,
+    path_plan,
     require_kind,
 )
 from recursa.model.model import Model
@@ -40,7 +39,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO
 from recursa.spatial.vectors6 import Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values
 
 Rates = tuple[tuple[Motion, ...], ...]
 """Changes of the link's motion by q, by v and, of its acceleration, by a: per unit of every freedom of a joint."""
@@ -121,13 +120,16 @@ def _swinging(velocity: Motion, change: Motion) -> Motion:
 # ---- plans -----------------------------------------------------------------------------------------------------------
 
 
+_RATES = Buffer("S", ())
+
+
 def velocity_derivatives_plan(model: Model, link: int, frame: str) -> Plan:
     """Derivatives of a link's velocity along the path to it."""
     first = Step(turned_columns, ("joint", "X", "V@parent"), ("S",), "s' = crm(U) s,  U = phi* V(parent)")
     reads = ("XL", "S", "L@target", "VL@target")
     rates = Step(velocity_rates_in(frame), reads, ("JF",), f"dV/dq, dV/dv in frame '{frame}'")
     outward, at_link = (RELATIVE, POSE, VELOCITY, first), (LINK_POSE, LINK_VELOCITY)
-    return _path_plan("velocity_derivatives", model, link, outward, at_link, rates)
+    return path_plan("velocity_derivatives", model, link, outward, at_link, (LINK_IN_BODY, rates), _RATES)
 
 
 def acceleration_derivatives_plan(model: Model, link: int, frame: str, kind: str) -> Plan:
@@ -138,20 +140,7 @@ def acceleration_derivatives_plan(model: Model, link: int, frame: str, kind: str
     rates = Step(acceleration_rates_in(frame, kind), reads, ("JF",), equation)
     outward = (RELATIVE, POSE, VELOCITY, ACCELERATION, COLUMN_RATES)
     at_link = (LINK_POSE, LINK_VELOCITY, LINK_ACCELERATION)
-    return _path_plan("acceleration_derivatives", model, link, outward, at_link, rates)
-
-
-def _path_plan(
-    name: str, model: Model, link: int, outward: tuple[Step, ...], at_link: tuple[Step, ...], rates: Step
-) -> Plan:
-    path = model.support(model.links[link].body)
-    buffers = (*BUFFERS, *LINK_BUFFERS, Buffer("XL", model.links[link].offset), Buffer("S", ()), Buffer("JF", ()))
-    sweeps = (
-        base_to_tip(*outward, only=path),
-        each_link(*at_link, only=(link,)),
-        tip_to_base(LINK_IN_BODY, rates, only=path),
-    )
-    return Plan(name, buffers, sweeps, target=link)
+    return path_plan("acceleration_derivatives", model, link, outward, at_link, (LINK_IN_BODY, rates), _RATES)
 
 
 def link_derivative_entries(model: Model, link: int, count: int, values: Values) -> Iterator[Scalar]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
-from typing import TypeVar
 
 from recursa.dynamics.base_velocity import changes, in_columns
 from recursa.dynamics.factorization import six_by_six
-from recursa.dynamics.gathering import Entries, Entry, flat, speed_index
+from recursa.dynamics.gathering import Entries, Entry, flat, joint_vector
 from recursa.dynamics.inverse import bias_plan
 from recursa.dynamics.kinematics import POSE, RELATIVE
 from recursa.dynamics.mass_properties import FIRST_MOMENT, TOTAL_FIRST_MOMENT, center_of_mass_of, require_mass
@@ -28,7 +27,6 @@ from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse, tip_to_base
 
 Columns = tuple[tuple[Entry, Force], ...]
-_Column = TypeVar("_Column", Force, Vec3)
 
 
 def composite(children: RigidInertia, inertia: RigidInertia, step: Transform) -> tuple[RigidInertia, RigidInertia]:
@@ -146,22 +144,12 @@ def moved_to(point: Vec3, momentum: Force) -> Force:
 def center_entries(model: Model, values: Values) -> Iterator[Scalar]:
     """The 3 x nv matrix of the centre of mass, row by row: its momentum over the mass."""
     columns, inverse = values.lists.get("columns", []), 1.0 / model.total_mass
-    return flat(zip(*summed(model, [[one * inverse for one in own] for own in columns], ZERO), strict=True))
+    return flat(zip(*joint_vector(model, [[one * inverse for one in own] for own in columns], ZERO), strict=True))
 
 
 def force_columns(model: Model, per_joint: Sequence[Sequence[Force]]) -> Iterator[Scalar]:
     """The 6 x nv matrix from one column per freedom, row by row."""
-    return flat(zip(*(column.components() for column in summed(model, per_joint, Force.zero())), strict=True))
-
-
-def summed(model: Model, per_joint: Sequence[Sequence[_Column]], zero: _Column) -> list[_Column]:
-    """One column for every speed; a tied joint's are added to its source's."""
-    columns = [zero] * model.nv
-    for joint, own in zip(model.joints, per_joint, strict=True):
-        for freedom, column in enumerate(own):
-            at, factor = speed_index(joint, freedom)
-            columns[at] = columns[at] + (column if factor is None else column * factor)
-    return columns
+    return flat(zip(*(column.components() for column in joint_vector(model, per_joint, Force.zero())), strict=True))
 
 
 # ---- quantities ----------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ Sums run over the moving bodies; mass welded to the world counts nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from recursa.dynamics.kinematics import BASE_MOTION, BUFFERS, POSE, RELATIVE, VELOCITY
@@ -106,10 +106,11 @@ def check_moved_base(model: Model, given: Names) -> None:
             )
 
 
-def check_about(about: str) -> None:
-    """The reference points of the momentum."""
+def required_about(about: str) -> Callable[[Model], None] | None:
+    """What a momentum about a reference point requires of a model; an error for points that there are not."""
     if about not in ("com", "world"):
         raise unknown_name("reference point", about, ("com", "world"))
+    return require_mass if about == "com" else None
 
 
 # ---- quantities ----------------------------------------------------------------------------------------------------
@@ -120,9 +121,8 @@ def _center_of_mass(of: Subject, given: Names) -> Recipe:
 
 
 def _momentum(of: Subject, given: Names, *, about: str = "com") -> Recipe:
-    check_about(about)
+    require = required_about(about)
     check_moved_base(of.model, given)
-    require = require_mass if about == "com" else None
     return Recipe(
         MOMENTUM_PLAN, lambda values: momentum_of(of.model, values, about).components(), (6,), require=require
     )

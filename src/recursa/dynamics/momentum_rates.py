@@ -31,8 +31,8 @@ from recursa.dynamics.mass_properties import (
     MOMENTUM,
     TOTAL_FIRST_MOMENT,
     center_of_mass_of,
-    check_about,
     require_mass,
+    required_about,
 )
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -199,16 +199,12 @@ def _center(plan: Plan, name: str, of: Subject, given: Names) -> Recipe:
 
 
 def _momentum_rate(of: Subject, given: Names, *, about: str = "com") -> Recipe:
-    check_about(about)
-    require = require_mass if about == "com" else None
-    return Recipe(MOMENTUM_RATE_PLAN, partial(rate_entries, of.model, about), (6,), require=require)
+    return Recipe(MOMENTUM_RATE_PLAN, partial(rate_entries, of.model, about), (6,), require=required_about(about))
 
 
 def _momentum_derivatives(of: Subject, given: Names, *, about: str = "com") -> Recipe:
-    check_about(about)
-    require = require_mass if about == "com" else None
     gather = partial(derivative_entries, of.model, about)
-    return Recipe(MOMENTUM_DERIVATIVES_PLAN, gather, (2, 6, of.model.nv), require=require)
+    return Recipe(MOMENTUM_DERIVATIVES_PLAN, gather, (2, 6, of.model.nv), require=required_about(about))
 
 
 def _momentum_matrix_derivative(of: Subject, given: Names) -> Recipe:

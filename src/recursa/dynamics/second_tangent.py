@@ -92,7 +92,7 @@ SECOND_TANGENT = replace(
     _TANGENT,
     name="Hessian of inverse dynamics times a direction",
     buffers=(*_TANGENT.buffers, Buffer("by_q", ())),
-    sweeps=(*_TANGENT.sweeps[:-1], tip_to_base(*_TANGENT.sweeps[-1].steps, _BY_Q)),
+    sweeps=(*_TANGENT.sweeps, base_to_tip(_BY_Q)),
 )
 
 

@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.inverse import inverse_plan
+from recursa.errors import ShapeError
 from recursa.kernels.plan_derivatives import change_of, plan_along
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
@@ -42,3 +46,12 @@ def tangent_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
 def tangent_entries(model: Model, values: Values) -> list[Scalar]:
     """d tau."""
     return joint_vector(model, values.lists.get(change_of("T"), []))
+
+
+def three_arrays(direction: Any) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
+    """(dq, dv, da) of a direction."""
+    try:
+        dq, dv, da = direction
+    except (TypeError, ValueError):
+        raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
+    return dq, dv, da

@@ -59,6 +59,10 @@ def asks(quantity: Quantity, *given: str) -> Callable[..., Array]:
 
     Arrays that must be given come first; by keyword the others, ``given`` among them without a default, then options,
     ``out`` and ``threads``.
+
+    >>> from recursa.dynamics.kinematics import VELOCITIES
+    >>> print(signature(asks(VELOCITIES)))
+    (self, q, v, *, base_twist=None, frame='body', out=None, threads=None)
     """
     known = {name: None for name in quantity.optional if name not in given} | quantity.defaults
     known |= {"out": None, "threads": None}

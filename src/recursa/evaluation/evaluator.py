@@ -397,11 +397,6 @@ def _all_finite(arguments: Mapping[str, Any]) -> bool:
     return all(np.isfinite(np.asarray(x)).all() for x in arguments.values())
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Those options that are: calls spelled without others go straight into native code."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
 def into(out: Array | None, result: Array) -> Array:
     """The result in the caller's array, if there is one."""
     if out is None:

@@ -13,11 +13,11 @@ from recursa.dynamics.discretization import discrete
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
 from recursa.dynamics.losses import DAMPING, JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.sparsity import PATTERNS
+from recursa.dynamics.tangent import three_arrays
 from recursa.dynamics.wrenches import listed_wrenches, standing, turned_back
-from recursa.errors import NoSweepError, ShapeError, known_method
+from recursa.errors import NoSweepError, known_method
 from recursa.evaluation.answering import asks, three_matrices
 from recursa.evaluation.arrays import as_given, foreign
-from recursa.evaluation.evaluator import given
 from recursa.evaluation.facade import Facade
 from recursa.methods import first_order
 from recursa.methods.manifold import reduced_state_space
@@ -100,8 +100,7 @@ class DerivativeMethods(Facade):
             ask = as_given(self.inverse_dynamics_derivatives)
             return ask(q, v, a, wrenches=wrenches, packed=packed, out=out, threads=threads)
         wrenches = _listed(wrenches)
-        options = given(wrenches=wrenches, packed=packed or None, out=out, threads=threads)
-        result = self._inverse_derivatives(q, v, a, **options)
+        result = self._inverse_derivatives(q, v, a, wrenches=wrenches, packed=packed, out=out, threads=threads)
         by_q, by_v, by_a = _three_packed(result) if packed else three_matrices(result)
         where = PATTERNS["inverse_dynamics_derivatives"](self.model) if packed else None
         for forces in self._turned_back(q, wrenches):
@@ -141,8 +140,8 @@ class DerivativeMethods(Facade):
         if foreign((q, v, tau, wrenches)) is not None:
             return as_given(self.forward_dynamics_derivatives)(q, v, tau, wrenches=wrenches, out=out, threads=threads)
         wrenches = _listed(wrenches)
-        options = given(wrenches=wrenches, out=out, threads=threads)
-        by_q, by_v, by_tau = three_matrices(self._forward_derivatives(q, v, tau, **options))
+        result = self._forward_derivatives(q, v, tau, wrenches=wrenches, out=out, threads=threads)
+        by_q, by_v, by_tau = three_matrices(result)
         for forces in self._turned_back(q, wrenches):
             by_q += by_tau @ forces.astype(by_q.dtype)
         return by_q, by_v, by_tau
@@ -230,12 +229,9 @@ class DerivativeMethods(Facade):
             return model
         if method != "spatial":
             raise NoSweepError(f"{method!r} makes the matrices; a direction is for the default method")
-        try:
-            dq, dv, da = direction
-        except (TypeError, ValueError):
-            raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
+        dq, dv, da = three_arrays(direction)
         wrenches = _listed(wrenches)
-        change = self._tangent(q, v, a, dq, dv, da, **given(wrenches=wrenches, out=out, threads=threads))
+        change = self._tangent(q, v, a, dq, dv, da, wrenches=wrenches, out=out, threads=threads)
         for forces in self._turned_back(q, wrenches):
             moved = as_array(self.model, "dq", dq, coordinates=False)
             change -= (forces @ moved[..., None])[..., 0].astype(change.dtype)
@@ -317,7 +313,7 @@ class DerivativeMethods(Facade):
         if plain:  # spelled so that single states go straight in
             return StateSpace(*first_order.state_space_halves(self._state_space(q, v, tau), self.nv))
         wrenches = _listed(wrenches)
-        both = self._state_space(q, v, tau, **given(wrenches=wrenches, threads=threads))
+        both = self._state_space(q, v, tau, wrenches=wrenches, threads=threads)
         A, B = first_order.state_space_halves(both, self.nv)
         for forces in self._turned_back(q, wrenches):
             A[..., self.nv :, : self.nv] += B[..., self.nv :, :] @ forces.astype(A.dtype)

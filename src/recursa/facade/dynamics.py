@@ -12,7 +12,7 @@ from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.evaluation.answering import answers, asks, learns
 from recursa.evaluation.arrays import as_given
-from recursa.evaluation.evaluator import given, into
+from recursa.evaluation.evaluator import into
 from recursa.evaluation.facade import Facade
 from recursa.methods.actuation import ACTUATOR_TORQUES
 from recursa.methods.hybrid import HYBRID_DYNAMICS, names_of
@@ -400,8 +400,8 @@ class DynamicsMethods(Facade):
         >>> bool(np.allclose(robot.forward_dynamics(q, v, tau), a)), bool(np.all(tau[:6] == 0.0))
         (True, True)
         """
-        more = given(wrenches=wrenches, threads=threads)
-        both = self._hybrid_dynamics(q, v, a, tau, prescribed=names_of(prescribed), losses=known_losses(losses), **more)
+        options = {"prescribed": names_of(prescribed), "losses": known_losses(losses)}
+        both = self._hybrid_dynamics(q, v, a, tau, **options, wrenches=wrenches, threads=threads)
         return HybridDynamics(both[..., 0, :], both[..., 1, :])
 
     _hybrid_dynamics = asks(HYBRID_DYNAMICS)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import second_derivatives
-from recursa.errors import ShapeError
+from recursa.dynamics.tangent import three_arrays
 from recursa.evaluation.answering import asks
 from recursa.evaluation.arrays import as_given, foreign
 from recursa.evaluation.evaluator import NO_OPTIONS
@@ -118,51 +118,19 @@ class SecondDerivativeMethods(Facade):
         if (direction is not None or contract is None) and foreign((q, v, a)) is not None:
             ask: Any = as_given(self.inverse_dynamics_second_derivatives)
             return ask(q, v, a, contract=contract, direction=direction, out=out, threads=threads)
+        arrays: dict[str, Any] = {"q": q, "v": v, "a": a}
         if direction is not None:
-            return HessianDirection(*self._second_along(q, v, a, contract, direction, out, threads))
+            arrays["dq"], arrays["dv"], arrays["da"] = three_arrays(direction)
+            if contract is None:
+                every = self._answer(EACH_SECOND_DERIVATIVE_ALONG, arrays, NO_OPTIONS, out, threads)
+                return HessianDirection(*np.moveaxis(every, -3, 0))
+            arrays["contract"] = contract
+            parts = self._answer(SECOND_DERIVATIVES_ALONG, arrays, NO_OPTIONS, out, threads)
+            return HessianDirection(*np.moveaxis(parts, -2, 0))
         if contract is None:
-            _require_axes(out, (BLOCKS, self.nv, self.nv, self.nv))
-            every = self._answer(
-                INVERSE_DYNAMICS_SECOND_DERIVATIVES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads
-            )
+            every = self._answer(INVERSE_DYNAMICS_SECOND_DERIVATIVES, arrays, NO_OPTIONS, out, threads)
             return SecondDerivatives(*(every[..., block, :, :, :] for block in range(BLOCKS)))
-        if out is None and threads is None:
-            found = self._second_contracted(q, v, a, contract=contract)  # spelled so that single states go straight in
-        else:
-            found = self._second_contracted(q, v, a, contract=contract, out=out, threads=threads)
+        found = self._second_contracted(q, v, a, contract=contract, out=out, threads=threads)
         return SecondDerivatives(*(found[..., block, :, :] for block in range(BLOCKS)))
 
     _second_contracted = asks(INVERSE_DYNAMICS_SECOND_DERIVATIVES, "contract")
-
-    def _second_along(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        contract: ArrayLike | None,
-        direction: Sequence[ArrayLike],
-        out: Array | None,
-        threads: int | None,
-    ) -> Array:
-        """Hessians times a direction, parts first."""
-        try:
-            dq, dv, da = direction
-        except (TypeError, ValueError):
-            raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
-        if contract is None:
-            _require_axes(out, (3, self.nv, self.nv))
-            every = {"q": q, "v": v, "a": a, "dq": dq, "dv": dv, "da": da}
-            return np.moveaxis(self._answer(EACH_SECOND_DERIVATIVE_ALONG, every, NO_OPTIONS, out, threads), -3, 0)
-        arrays = {"q": q, "v": v, "a": a, "contract": contract, "dq": dq, "dv": dv, "da": da}
-        return np.moveaxis(self._answer(SECOND_DERIVATIVES_ALONG, arrays, NO_OPTIONS, out, threads), -2, 0)
-
-
-def _require_axes(out: Array | None, wanted: tuple[int, ...]) -> None:
-    """The last axes of the caller's array have to be as wanted."""
-    if out is None:
-        return
-    axes = len(wanted)
-    if np.shape(out)[-axes:] != wanted:
-        batch = "..., " if np.ndim(out) != axes else ""
-        shape = ", ".join(str(n) for n in wanted)
-        raise ShapeError(f"out has shape {np.shape(out)}, the result has ({batch}{shape})")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,10 +13,10 @@ from recursa.constraints.quantities import (
     CONSTRAINT_JACOBIAN,
     WRENCHES_OF_MULTIPLIERS,
     by_matrices,
+    constrained_model,
     orthonormal_rows,
-    require_constraints,
+    with_multipliers,
 )
-from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.kinematics import POSES
 from recursa.dynamics.wrenches import wrench_array
 from recursa.kernels.loop import Looped
@@ -28,16 +26,13 @@ from recursa.methods.matrices import MASS_MATRIX
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
-from recursa.spatial.scalars import Scalar
-from recursa.sweeps import Values
 from recursa.sweeps.batching import Array
 
 # ---- how it yields ---------------------------------------------------------------------------------------------------
 
 
 def _responses(of: Subject, given: Names) -> Recipe | Composed:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     apart = Composed(partial(_responses_by_projection, model))
     if by_matrices(of):
         return apart
@@ -57,8 +52,7 @@ def _responses_by_projection(model: Model, others: Any, *, q: Any) -> Array:
 
 
 def _compliance(of: Subject, given: Names) -> Composed:
-    require_constraints(of.model)
-    return Composed(partial(_compliance_of, of.model))
+    return Composed(partial(_compliance_of, constrained_model(of)))
 
 
 def _compliance_of(model: Model, others: Any, *, q: Any) -> Array:
@@ -70,17 +64,12 @@ def _compliance_of(model: Model, others: Any, *, q: Any) -> Array:
 
 def _motion(of: Subject, given: Names) -> Recipe | Composed:
     """Accelerations, and the multipliers behind them."""
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     if by_matrices(of):
         return Composed(_motion_apart)
     options = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "springs": model.has_springs}
     plan = plans.forward_plan(model, **options)
-    return Recipe(plan, partial(_motion_entries, model), (model.nv + model.ncon,), MayMove.INERTIAS)
-
-
-def _motion_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    return chain(joint_vector(model, values.lists.get("qdd", [])), values.robot["lambda"].entries)
+    return Recipe(plan, partial(with_multipliers, model, "qdd"), (model.nv + model.ncon,), MayMove.INERTIAS)
 
 
 def _motion_apart(others: Any, **given: Any) -> Array:
@@ -88,8 +77,7 @@ def _motion_apart(others: Any, **given: Any) -> Array:
 
 
 def _changes(of: Subject, given: Names) -> Recipe:
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     gather = partial(derivatives.change_entries, model)
     shape = ((3 * model.ncon + model.nv) * model.nv,)
     return Recipe(derivatives.changes_plan(model), gather, shape, MayMove.FRAMES)
@@ -97,8 +85,7 @@ def _changes(of: Subject, given: Names) -> Recipe:
 
 def derivatives_recipe(torques: Quantity, of: Subject, given: Names) -> Recipe | Composed:
     """Derivatives of accelerations: in one kernel, or made of ``torques``, the derivatives of inverse dynamics."""
-    model = of.model
-    require_constraints(model)
+    model = constrained_model(of)
     apart = Composed(partial(constrained_derivatives, torques, model))
     if by_matrices(of) or not derivatives.has_common_axes(model):
         return apart

@@ -20,9 +20,9 @@ from recursa.kernels.loop import Looped
 from recursa.kernels.products import Product
 from recursa.methods.constrained import derivatives_recipe
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
-from recursa.methods.matrices import MASS_MATRIX_INVERSE, inverse_pivots
+from recursa.methods.matrices import MASS_MATRIX_INVERSE, by_factors, inverse_pivots
 from recursa.model.moving import MayMove
-from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject, refusals
+from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.sweeps import Plan
 from recursa.sweeps.batching import Array
 from recursa.walks.derivatives import derivative_entries as pair_entries
@@ -90,22 +90,19 @@ def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
     if of.tied:
         return apart
 
-    def pivots(result: Array, by_factors: bool) -> Array:
-        return inverse_pivots(model, result[..., 2, :, :], by_factors)
-
     return Recipe(
         forward_derivatives.forward_derivatives_plan(**acting),
         partial(forward_derivatives.forward_derivative_entries, model),
         (3, model.nv, model.nv),
         MayMove.INERTIAS,
-        cheaper=_by_factors(of, forward_derivatives.forward_derivatives_by_factors_plan(**acting)),
+        cheaper=by_factors(forward_derivatives.forward_derivatives_by_factors_plan(**acting)),
         looped=Looped(
             forward_derivatives_pairs(model, **acting),
             partial(factor_entries, model),
             product=Product(model.nv, factors=2),
         ),
         apart=apart,
-        pivots=pivots,
+        pivots=lambda result, cheaper: inverse_pivots(model, result[..., 2, :, :], cheaper),
     )
 
 
@@ -122,21 +119,18 @@ def _forward_derivatives_apart(others: Any, *, q: Any, v: Any, tau: Any, wrenche
 
 def _state_space(of: Subject, given: Names) -> Recipe | Composed:
     """The entries of A, and those of B behind them."""
-    model, apart, acting = of.model, Composed(_state_space_apart), _acting(of, given)
+    model, nv, apart, acting = of.model, of.model.nv, Composed(_state_space_apart), _acting(of, given)
     if of.tied or model.nbodies > FEW_BODIES:
         return apart
-
-    def pivots(result: Array, by_factors: bool) -> Array:
-        return inverse_pivots(model, state_space_halves(result, model.nv)[1][..., model.nv :, :], by_factors)
 
     return Recipe(
         forward_derivatives.state_space_plan(**acting),
         partial(forward_derivatives.state_space_entries, model),
         (6 * model.nv * model.nv,),
         MayMove.INERTIAS,
-        cheaper=_by_factors(of, forward_derivatives.state_space_by_factors_plan(**acting)),
+        cheaper=by_factors(forward_derivatives.state_space_by_factors_plan(**acting)),
         apart=apart,
-        pivots=pivots,
+        pivots=lambda both, cheaper: inverse_pivots(model, state_space_halves(both, nv)[1][..., nv:, :], cheaper),
     )
 
 
@@ -166,11 +160,6 @@ def _moving_coordinates(of: Subject, given: Names) -> Recipe:
     model = of.model
     gather = partial(forward_derivatives.moving_entries, model)
     return Recipe(forward_derivatives.MOVING_COORDINATES, gather, (model.nv, model.nv))
-
-
-def _by_factors(of: Subject, plan: Plan) -> Cheaper | None:
-    """Few bodies have both factors from the entries of the mass matrix: fewer operations."""
-    return Cheaper(MayMove.INERTIAS, lambda _: plan) if of.model.nbodies <= FEW_BODIES else None
 
 
 INVERSE_DYNAMICS_DERIVATIVES = Quantity(

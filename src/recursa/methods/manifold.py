@@ -19,7 +19,7 @@ import numpy as np
 
 from recursa.constraints.assembling import shortest_fit
 from recursa.constraints.mobility import determined
-from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, require_constraints
+from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, constrained_model
 from recursa.constraints.rows import row_scales
 from recursa.errors import ShapeError, StateError
 from recursa.methods.constrained import CONSTRAINED_COMPLIANCE, CONSTRAINT_CHANGES
@@ -52,8 +52,7 @@ class FreeDirections(NamedTuple):
 
 def free_directions(evaluator: Any, q: Any) -> FreeDirections:
     """Of one configuration."""
-    model: Model = evaluator.model
-    require_constraints(model)
+    model = constrained_model(evaluator)
     G = np.asarray(evaluator.evaluate(CONSTRAINT_JACOBIAN, {"q": q}), float)
     if G.ndim != 2:
         raise ShapeError(
@@ -126,8 +125,7 @@ class Reduced(NamedTuple):
 
 def reduced_state_space(evaluator: Any, q: Any, v: Any, lower: tuple[Array, Array, Array]) -> Reduced:
     """From the derivatives of the accelerations by q, v, tau, with the batch axes that they have."""
-    model: Model = evaluator.model
-    require_constraints(model)
+    model = constrained_model(evaluator)
     n, m = model.nv, model.ncon
     dtype = np.result_type(*lower)
     by_q, by_v, by_tau = (np.asarray(x, float) for x in lower)

@@ -77,7 +77,7 @@ def _mass_matrix_inverse(of: Subject, given: Names) -> Recipe | Composed:
         matrix_of(model, symmetric=True),
         (model.nv, model.nv),
         MayMove.INERTIAS,
-        cheaper=Cheaper(MayMove.INERTIAS, _by_factors),
+        cheaper=by_factors(MASS_MATRIX_INVERSE_BY_FACTORS),
         looped=Looped(mass_matrix_inverse_pairs(model), partial(inverse_entries, model)),
         pivots=partial(inverse_pivots, model),
     )
@@ -88,9 +88,9 @@ def _inverse_of_mass_matrix(others: Any, q: Any) -> Array:
     return others.inverse(others(MASS_MATRIX, {"method": "composite"}, q=q))
 
 
-def _by_factors(moved: Model) -> Any:
+def by_factors(plan: Plan) -> Cheaper:
     """Few bodies have both factors from the entries of the mass matrix: fewer operations."""
-    return MASS_MATRIX_INVERSE_BY_FACTORS if moved.nbodies <= FEW_BODIES else None
+    return Cheaper(MayMove.INERTIAS, lambda moved: plan if moved.nbodies <= FEW_BODIES else None)
 
 
 def inverse_pivots(model: Model, inverse: Array, by_factors: bool) -> Array:

@@ -22,7 +22,7 @@ from recursa.errors import SingularHingeError
 from recursa.methods.matrices import MASS_MATRIX
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.operational.plans import BUFFERS, unit_wrenches
+from recursa.operational.plans import BUFFERS, moving_bodies, unit_wrenches
 from recursa.operational.walks import Columns
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar, sqrt
@@ -64,21 +64,13 @@ CROSSING = Step(
 def _acting(model: Model, rows: Rows, link: int, frame: str) -> Step:
     """Unit wrenches of a link on its body, among the columns of all links."""
     wrenches, reads = unit_wrenches(rows[link], frame)
-    numbers = list(rows)
-    before, after = (
-        (Force.zero(),) * sum(len(rows[other]) for other in others)
-        for others in (numbers[: numbers.index(link)], numbers[numbers.index(link) + 1 :])
-    )
+    numbers, sizes = list(rows), [len(own) for own in rows.values()]
+    first = sum(sizes[: numbers.index(link)])
 
     def placed(*arguments: Any) -> Columns:
-        return Columns(before + wrenches(*arguments) + after)
+        return Columns.of(sum(sizes), dict(enumerate(wrenches(*arguments), first)))
 
     return Step(placed, reads, ("acting@body",), "unit wrenches of the link, on its body")
-
-
-def moving_bodies(model: Model, rows: Rows) -> tuple[int, ...]:
-    """The bodies whose joints move one of the links."""
-    return tuple(sorted({k for link in rows for k in model.support(model.links[link].body)}))
 
 
 def factor_plan(model: Model, rows: Rows, frame: str) -> Plan:

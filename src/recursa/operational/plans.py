@@ -8,7 +8,7 @@ the inertia ``Lambda(k) = P(k) + S(k)`` (37) needs no inverse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -236,18 +236,14 @@ def _resolved(branch: Branch) -> tuple[FeltWrenches, ...]:
 def unit_wrenches(rows: Sequence[int], frame: str) -> tuple[Callable[..., tuple[Force, ...]], tuple[str, ...]]:
     """A function that gives the unit wrenches at a link, in a frame, as they act on its body; and what it reads."""
 
-    def in_body(offset: Transform) -> tuple[Force, ...]:
-        return tuple(offset.force(_UNIT_FORCES[k]) for k in rows)
+    def wrenches(offset: Transform, *pose: Transform) -> tuple[Force, ...]:
+        forces = [_UNIT_FORCES[k] for k in rows]
+        if pose:
+            axes = pose[0].turn() if frame == "mixed" else pose[0]
+            forces = [axes.inverse_force(force) for force in forces]
+        return tuple(offset.force(force) for force in forces)
 
-    def in_mixed(offset: Transform, pose: Transform) -> tuple[Force, ...]:
-        turn = pose.turn()
-        return tuple(offset.force(turn.inverse_force(_UNIT_FORCES[k])) for k in rows)
-
-    def in_world(offset: Transform, pose: Transform) -> tuple[Force, ...]:
-        return tuple(offset.force(pose.inverse_force(_UNIT_FORCES[k])) for k in rows)
-
-    by_frame: dict[str, Callable[..., tuple[Force, ...]]] = {"body": in_body, "mixed": in_mixed, "world": in_world}
-    return by_frame[frame], ("offset",) if frame == "body" else ("offset", "L")
+    return wrenches, ("offset",) if frame == "body" else ("offset", "L")
 
 
 def _wrenches(link: int, rows: Sequence[int], frame: str) -> Step:
@@ -260,13 +256,18 @@ def _wrenches(link: int, rows: Sequence[int], frame: str) -> Step:
     return Step(felt, reads, ("ends@body",), "unit wrenches of the link, on its body")
 
 
+def moving_bodies(model: Model, links: Iterable[int]) -> tuple[int, ...]:
+    """The bodies whose joints move one of the links."""
+    return tuple(sorted({k for link in links for k in model.support(model.links[link].body)}))
+
+
 def blocks_plan(model: Model, rows: Mapping[int, Sequence[int]], frame: str) -> Plan:
     """Omega between links, those of its rows and columns that are asked for by link number.
 
     O(n) for P and Upsilon, for at most six columns through each body, and for m links O(m^2) products where they meet.
     """
     poses = _moved(frame)
-    bodies = tuple(sorted({k for link in rows for k in model.support(model.links[link].body)}))
+    bodies = moving_bodies(model, rows)
     pick = () if frame == "body" else (LINK_POSE,)
     sweeps = (
         base_to_tip(RELATIVE),

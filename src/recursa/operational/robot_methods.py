@@ -140,7 +140,8 @@ class OperationalMethods(Facade):
         >>> robot.delassus(q, ["link4", "link6"], coordinates="position").shape
         (6, 6)
         """
-        return self._of_links(DELASSUS, q, *selected_links(self.model, links, coordinates), frame, out, threads)
+        options = factor_options(*selected_links(self.model, links, coordinates), frame)
+        return self._answer(DELASSUS, {"q": q}, options, out, threads)
 
     @overload
     def operational_inertia(
@@ -263,25 +264,8 @@ class OperationalMethods(Facade):
         7
         """
         numbers, rows = selected_links(self.model, links, coordinates)
-        if constrained(self.model):
-            factor, reference = compliance_factor(self._evaluator, q, numbers, rows, frame, threads)
-        else:
-            factor, reference = self._of_links(COMPLIANCE_FACTOR, q, numbers, rows, frame, None, threads), None
+        factor, reference = compliance_factor(self._evaluator, q, numbers, rows, frame, threads)
         return _handed_out(inertia_of(self.model, factor, numbers, rows, tolerance, reference), out)
-
-    # ---- what they share -------------------------------------------------------------------------------------------
-
-    def _of_links(
-        self,
-        quantity: Quantity,
-        q: ArrayLike,
-        links: tuple[int, ...],
-        rows: Rows,
-        frame: str,
-        out: Array | None,
-        threads: int | None,
-    ) -> Array:
-        return self._answer(quantity, {"q": q}, factor_options(links, rows, frame), out, threads)
 
 
 def factor_options(links: Sequence[int], rows: Rows, frame: str) -> dict[str, Any]:

@@ -91,13 +91,11 @@ def _as_far_as(pair: int, model: Model) -> Iterator[int]:
 
 def _wrenches(rows: Sequence[int], first: int, columns: int, frame: str) -> Step:
     """Unit wrenches at a link, in a frame, as they act on its body in root axes: among the columns of that body."""
-    zero = (Force.zero(),)
-
     wrenches, reads = unit_wrenches(rows, frame)
 
     def placed(place: Transform, *arguments: Transform) -> Columns:
-        own = tuple(place.force(wrench) for wrench in wrenches(*arguments))
-        return Columns(zero * first + own + zero * (columns - first - len(own)))
+        own = (place.force(wrench) for wrench in wrenches(*arguments))
+        return Columns.of(columns, dict(enumerate(own, first)))
 
     return Step(placed, ("O@body", *reads), ("ends@body",), "F: unit wrenches of the link, on its body")
 
