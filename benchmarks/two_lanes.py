@@ -10,7 +10,7 @@ import numpy as np
 
 from recursa.dynamics import gathering
 from recursa.dynamics.articulated import forward_plan
-from recursa.kernels.emit import Shape
+from recursa.kernels.writer import Shape
 from recursa.kernels.graph import Node
 from recursa.kernels.loop import LoopProgram, Tables, _Tables, aligned
 from recursa.kernels.loop_emit import Here, Loops

@@ -23,7 +23,8 @@ from recursa.free.base_invariant import (
     outward,
 )
 from recursa.kernels.classes import Class
-from recursa.kernels.emit import Function, Shape, module
+from recursa.kernels.emit import Function, module
+from recursa.kernels.writer import Shape
 from recursa.kernels.graph import operands_of
 from recursa.kernels.loop import LoopProgram, _Tables, aligned
 from recursa.kernels.loop_emit import Loops

@@ -15,11 +15,11 @@ from typing import Any
 from recursa.errors import UntraceableError
 from recursa.kernels.c_source import CFunction, c_constants, c_number, c_prototype, c_table, c_value
 from recursa.kernels.classes import Output
-from recursa.kernels.emit import Shape
 from recursa.kernels.graph import Graph, Node
 from recursa.kernels.loop import LoopProgram, LoopTables
 from recursa.kernels.loop_places import Column, Place, Visit, begins
 from recursa.kernels.products import Product
+from recursa.kernels.writer import Shape
 from recursa.spatial.counting import Counts
 from recursa.sweeps.engine import count, visiting_order
 from recursa.sweeps.plan import BODIES

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError
 from recursa.kernels.classes import Output, classes
-from recursa.kernels.emit import Function, Shape, module
+from recursa.kernels.emit import Function, module
 from recursa.kernels.graph import code_name
 from recursa.kernels.history import History
 from recursa.kernels.loop_emit import Loops
@@ -23,6 +23,7 @@ from recursa.kernels.observe import observe
 from recursa.kernels.products import Product, multiplications, rows_of_columns
 from recursa.kernels.programs import Program, Tables
 from recursa.kernels.staging import Unit, staged
+from recursa.kernels.writer import Shape
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
