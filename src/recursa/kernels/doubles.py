@@ -48,7 +48,7 @@ class Doubles:
 
     def binary(self, op: str, a: str, b: str) -> str:
         """An operation of two numbers."""
-        return self.writer.binary(op, a, b, self.shape)
+        return self.writer.binary(op, a, b, shape=self.shape)
 
     def integers(self, op: str, a: str, b: str) -> str:
         """An operation of two integers."""

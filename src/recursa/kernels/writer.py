@@ -77,7 +77,7 @@ class Writer:
         self.line(f"{label}:")
         self.label = label
 
-    def binary(self, op: str, a: str, b: str, shape: Shape | None = None) -> str:
+    def binary(self, op: str, a: str, b: str, *, shape: Shape | None = None) -> str:
         """A floating-point operation of two operands, in other lanes where a ``shape`` says so."""
         return self.put(f"{op} {(shape or self.shape).vector} {a}, {b}")
 
