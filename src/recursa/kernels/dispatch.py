@@ -1,4 +1,4 @@
-"""The kernels of one robot, made on demand and kept by what was asked, and memory for results."""
+"""The kernels of one robot, made on demand and kept by what was asked; how arguments are read, memory for results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from recursa.errors import UntraceableError
-from recursa.kernels.entry_inputs import argument_input
 from recursa.kernels.kernel import Gather, Kernel
 from recursa.kernels.loop import Looped
 from recursa.kernels.records import name_of
@@ -19,6 +18,7 @@ from recursa.kernels.switch import compiles, native_module, warn_of_interpreting
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, Batch, checked_out
+from recursa.sweeps.inputs import kind_of_input
 from recursa.sweeps.plan import Plan
 from recursa.waits import spoken
 
@@ -147,6 +147,25 @@ class KernelStore:
         plans = plan.name, looped and looped.plan.name
         decisive = plans, tuple(sizes.items()), single, self._form or Switch.form, self.may_move.name
         return name_of((asked, self.model.fingerprint, repr(decisive)))
+
+
+def argument_input(model: Model, name: str, size: int, *, checked: bool = True, bounds: Array | None = None) -> Any:
+    """The reader of an argument of so many numbers: arrays; for joint vectors also lists, tuples, and mappings by joint
+    name. Quaternions are ``checked`` for unit length, or left to the caller. Coordinates beyond ``bounds`` (nq,), which
+    may change later, are not read but left to the general way.
+    """
+    kind = kind_of_input(name)
+    axes = kind.axes(model, size)
+    if kind.of_joint is None:
+        return native_module.Input(axes)
+    places, neutral = {}, np.zeros(axes)
+    for k, joint in enumerate(model.joints):
+        if joint.independent:
+            part = kind.part(model, k)
+            places[joint.name] = (part.start, part.stop - part.start)
+            neutral[part] = joint.kind.neutral() if kind.coordinates else 0.0
+    own = {} if bounds is None or not kind.coordinates else {"bounds": bounds}
+    return native_module.Input(axes, places, neutral, model.quaternions if kind.coordinates and checked else (), **own)
 
 
 def result_array(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:

@@ -311,7 +311,7 @@ def native_entry(
 
     ``kernels`` are those in double and in single precision, if there are such; single states and batches are taken as
     far as code for them was compiled already. ``inputs`` say how the arguments are read:
-    :mod:`recursa.kernels.entry_inputs`. ``judged``: a batch with a result that is not finite is declined, as a single
+    ``argument_input`` in ``dispatch.py``. ``judged``: a batch with a result that is not finite is declined, as a single
     state always is.
     """
     if len(inputs) > native_module.MAX_INPUTS or len(shape) > 3:
