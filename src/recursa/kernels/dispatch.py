@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,11 @@ class KernelStore:
         full = self._full(key, tuple(sizes), single)
         found = self._kernels.get(full)
         if found is None:  # two threads may both make it; one is kept. A lock could be left behind by a fork
-            made = plan, self._make(key, plan, sizes, gather, looped, single)
-            found = self._kernels.setdefault(full, made)
+            form, name = self._form or Switch.form, self._name(key, plan, looped, sizes, single)
+            made: Kernel | None = None
+            with suppress(UntraceableError):
+                made = Kernel(plan, self.compiled_model, sizes, gather, single, form, looped, name)
+            found = self._kernels.setdefault(full, (plan, made))
         assert found[0].name == plan.name, f"{key} was asked for {found[0].name}, and now for {plan.name}"
         return found[1]
 
@@ -93,11 +97,9 @@ class KernelStore:
         form = self._form or Switch.form
         full = key, scheme, single, form
         if full not in self._rollouts:
-            try:
-                with spoken(f"preparing motions of '{self.model.name}'"):
-                    made: RolloutKernel | None = RolloutKernel(motions(form), scheme, single)
-            except UntraceableError:
-                made = None
+            made: RolloutKernel | None = None
+            with suppress(UntraceableError), spoken(f"preparing motions of '{self.model.name}'"):
+                made = RolloutKernel(motions(form), scheme, single)
             self._rollouts.setdefault(full, made)
         return self._rollouts[full]
 
@@ -120,22 +122,6 @@ class KernelStore:
         if self._compiled_model is None:
             self._compiled_model = self.may_move.moved(self.model)
         return self._compiled_model
-
-    def _make(
-        self,
-        key: Hashable,
-        plan: Plan,
-        sizes: Mapping[str, int],
-        gather: Gather,
-        looped: Looped | None,
-        single: bool,
-    ) -> Kernel | None:
-        form = self._form or Switch.form
-        name = self._name(key, plan, looped, sizes, single)
-        try:
-            return Kernel(plan, self.compiled_model, sizes, gather, single, form, looped, name)
-        except UntraceableError:
-            return None
 
     def _name(
         self, key: Hashable, plan: Plan, looped: Looped | None, sizes: Mapping[str, int], single: bool
