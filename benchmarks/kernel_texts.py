@@ -22,7 +22,7 @@ import recursa as rc
 import zoo
 from questions import QUESTIONS, arguments
 from recursa.kernels import kernel, native
-from recursa.kernels.emit import Shape
+from recursa.kernels.writer import Shape
 
 ROBOTS: dict[str, Callable[[], rc.Robot]] = {
     "stanford": rc.robots.stanford,

@@ -10,11 +10,13 @@ import numpy as np
 
 from recursa.dynamics import gathering
 from recursa.dynamics.articulated import forward_plan
-from recursa.kernels.emit import Shape
 from recursa.kernels.graph import Node
-from recursa.kernels.loop import LoopProgram, Tables, _Tables, aligned
+from recursa.kernels.loop import LoopProgram
+from recursa.kernels.loop import LoopTables as _Tables
 from recursa.kernels.loop_emit import Here, Loops
 from recursa.kernels.native import Native
+from recursa.kernels.programs import Tables, aligned
+from recursa.kernels.writer import Shape
 from recursa.model.canonical import CanonicalJoint, canonical
 from recursa.model.model import WORLD, Joint, Model
 from recursa.model.regroup import regrouped

@@ -23,13 +23,16 @@ from recursa.free.base_invariant import (
     outward,
 )
 from recursa.kernels.classes import Class
-from recursa.kernels.emit import Function, Shape, module
+from recursa.kernels.emit import Function, module
 from recursa.kernels.graph import operands_of
-from recursa.kernels.loop import LoopProgram, _Tables, aligned
+from recursa.kernels.loop import LoopProgram
+from recursa.kernels.loop import LoopTables as _Tables
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Block, Layout
 from recursa.kernels.loop_writer import LoopWriter, turn_results
 from recursa.kernels.native import Native
+from recursa.kernels.programs import aligned
+from recursa.kernels.writer import Shape
 from recursa.model.model import Joint, Model
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Motion

@@ -17,8 +17,8 @@ from recursa.book import augmented
 from recursa.dynamics import articulated, inverse
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
-from recursa.kernels.emit import Shape
 from recursa.kernels.kernel import program
+from recursa.kernels.writer import Shape
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.sweeps import Plan

@@ -13,23 +13,21 @@
 static PyObject *name_out, *name_threads, *name_rank; /* "out", "threads", "rank" */
 
 #define IN const void *
-#define MORE void *, void *, void *, void *
-typedef void (*Call1)(int64_t, IN, void *);
-typedef void (*Call2)(int64_t, IN, IN, void *);
-typedef void (*Call3)(int64_t, IN, IN, IN, void *);
-typedef void (*Call4)(int64_t, IN, IN, IN, IN, void *);
-typedef void (*Call5)(int64_t, IN, IN, IN, IN, IN, void *);
-typedef void (*Call6)(int64_t, IN, IN, IN, IN, IN, IN, void *);
-typedef void (*Call7)(int64_t, IN, IN, IN, IN, IN, IN, IN, void *);
-typedef void (*Call8)(int64_t, IN, IN, IN, IN, IN, IN, IN, IN, void *);
-typedef void (*Loop1)(int64_t, IN, MORE);
-typedef void (*Loop2)(int64_t, IN, IN, MORE);
-typedef void (*Loop3)(int64_t, IN, IN, IN, MORE);
-typedef void (*Loop4)(int64_t, IN, IN, IN, IN, MORE);
-typedef void (*Loop5)(int64_t, IN, IN, IN, IN, IN, MORE);
-typedef void (*Loop6)(int64_t, IN, IN, IN, IN, IN, IN, MORE);
-typedef void (*Loop7)(int64_t, IN, IN, IN, IN, IN, IN, IN, MORE);
-typedef void (*Loop8)(int64_t, IN, IN, IN, IN, IN, IN, IN, IN, MORE);
+#define IN4 IN, IN, IN, IN
+#define A4 in[0], in[1], in[2], in[3]
+#define LOOP_OUTS void *, void *, void *, void *
+/* The call with as many inputs as there are; ``outs`` are the types of what comes behind them. */
+#define CALL(outs, ...) \
+    switch (inputs) { \
+    case 1: ((void (*)(int64_t, IN, outs))f)(blocks, in[0], __VA_ARGS__); break; \
+    case 2: ((void (*)(int64_t, IN, IN, outs))f)(blocks, in[0], in[1], __VA_ARGS__); break; \
+    case 3: ((void (*)(int64_t, IN, IN, IN, outs))f)(blocks, in[0], in[1], in[2], __VA_ARGS__); break; \
+    case 4: ((void (*)(int64_t, IN4, outs))f)(blocks, A4, __VA_ARGS__); break; \
+    case 5: ((void (*)(int64_t, IN4, IN, outs))f)(blocks, A4, in[4], __VA_ARGS__); break; \
+    case 6: ((void (*)(int64_t, IN4, IN, IN, outs))f)(blocks, A4, in[4], in[5], __VA_ARGS__); break; \
+    case 7: ((void (*)(int64_t, IN4, IN, IN, IN, outs))f)(blocks, A4, in[4], in[5], in[6], __VA_ARGS__); break; \
+    default: ((void (*)(int64_t, IN4, IN4, outs))f)(blocks, A4, in[4], in[5], in[6], in[7], __VA_ARGS__); break; \
+    }
 
 void code_call(const Code *code, int inputs, int64_t blocks, const void *arguments, void *out)
 {
@@ -37,27 +35,9 @@ void code_call(const Code *code, int inputs, int64_t blocks, const void *argumen
     void *f = code->function;
     void *const *x = code->extra;
     if (code->extras == 0)
-        switch (inputs) {
-        case 1: ((Call1)f)(blocks, in[0], out); break;
-        case 2: ((Call2)f)(blocks, in[0], in[1], out); break;
-        case 3: ((Call3)f)(blocks, in[0], in[1], in[2], out); break;
-        case 4: ((Call4)f)(blocks, in[0], in[1], in[2], in[3], out); break;
-        case 5: ((Call5)f)(blocks, in[0], in[1], in[2], in[3], in[4], out); break;
-        case 6: ((Call6)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], out); break;
-        case 7: ((Call7)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out); break;
-        default: ((Call8)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], out); break;
-        }
+        CALL(void *, out)
     else
-        switch (inputs) {
-        case 1: ((Loop1)f)(blocks, in[0], out, x[0], x[1], x[2]); break;
-        case 2: ((Loop2)f)(blocks, in[0], in[1], out, x[0], x[1], x[2]); break;
-        case 3: ((Loop3)f)(blocks, in[0], in[1], in[2], out, x[0], x[1], x[2]); break;
-        case 4: ((Loop4)f)(blocks, in[0], in[1], in[2], in[3], out, x[0], x[1], x[2]); break;
-        case 5: ((Loop5)f)(blocks, in[0], in[1], in[2], in[3], in[4], out, x[0], x[1], x[2]); break;
-        case 6: ((Loop6)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], out, x[0], x[1], x[2]); break;
-        case 7: ((Loop7)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out, x[0], x[1], x[2]); break;
-        default: ((Loop8)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], out, x[0], x[1], x[2]); break;
-        }
+        CALL(LOOP_OUTS, out, x[0], x[1], x[2])
 }
 
 /* One state. The scratch is the kernel's; the interpreter's lock is held, and no Python code runs meanwhile, so nobody else

@@ -277,22 +277,22 @@ static int places_fit(const Input *self)
     return 1;
 }
 
+/* NULL, or a plain array of as many doubles as the argument has numbers. */
+static int is_plain(const Input *self, PyObject *given)
+{
+    PyArrayObject *array = (PyArrayObject *)given;
+    return array == NULL ||
+           (PyArray_TYPE(array) == NPY_DOUBLE && PyArray_SIZE(array) == self->size && PyArray_ISCARRAY_RO(array));
+}
+
 static int is_sound(const Input *self)
 {
     if (PyErr_Occurred())
         return 0;
     if (self->wrench != NULL && (self->ndim != 2 || self->dims[1] != 6 || self->places == NULL || self->poses == NULL))
         return 0;
-    if (self->neutral != NULL) {
-        PyArrayObject *array = (PyArrayObject *)self->neutral;
-        if (PyArray_TYPE(array) != NPY_DOUBLE || PyArray_SIZE(array) != self->size || !PyArray_ISCARRAY_RO(array))
-            return 0;
-    }
-    if (self->bounds != NULL) {
-        PyArrayObject *array = (PyArrayObject *)self->bounds;
-        if (PyArray_TYPE(array) != NPY_DOUBLE || PyArray_SIZE(array) != self->size || !PyArray_ISCARRAY_RO(array))
-            return 0;
-    }
+    if (!is_plain(self, self->neutral) || !is_plain(self, self->bounds))
+        return 0;
     if (self->places != NULL && (self->wrench == NULL) == (self->neutral == NULL))
         return 0;
     return self->places == NULL || places_fit(self);

@@ -234,8 +234,8 @@ static void lower_level(const Levels *of, npy_intp width, npy_intp first, npy_in
     dot(width, n, of->more, of->more, settled);
 }
 
-static inline void all_levels(const Levels *of, npy_intp width, const double *rows, const double *errors, const double *low,
-                              const double *high, const double *way, double *step, double *settled)
+void levels_step(const Levels *of, npy_intp width, const double *rows, const double *errors, const double *low,
+                 const double *high, const double *way, double *step, double *settled)
 {
     first_level(of, width, rows, errors, low, high, step);
     for (npy_intp level = 1; level < of->levels; level++)
@@ -244,12 +244,6 @@ static inline void all_levels(const Levels *of, npy_intp width, const double *ro
     const npy_intp last = of->ends[of->levels - 1];
     if (of->posture)
         lower_level(of, width, last, last, rows, errors, low, high, way, step, settled);
-}
-
-void levels_step(const Levels *of, npy_intp width, const double *rows, const double *errors, const double *low,
-                 const double *high, const double *way, double *step, double *settled)
-{
-    all_levels(of, width, rows, errors, low, high, way, step, settled);
 }
 
 npy_intp levels_room(npy_intp nv, npy_intp rows)

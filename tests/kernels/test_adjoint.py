@@ -8,9 +8,10 @@ import pytest
 from numeric import graph_values
 from recursa.errors import UntraceableError
 from recursa.kernels.adjoint import gradient, tangent
-from recursa.kernels.emit import Shape, emit
+from recursa.kernels.emit import emit
 from recursa.kernels.graph import Graph, Traced
 from recursa.kernels.native import Native
+from recursa.kernels.writer import Shape
 from recursa.spatial.scalars import atan2, cos, sin, sinc, sqrt, where
 
 FUNCTIONS = {

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from numeric import same_bits
-from recursa.kernels.emit import Shape, emit
+from recursa.kernels.emit import emit
 from recursa.kernels.graph import Graph
 from recursa.kernels.native import Native, simd_width
+from recursa.kernels.writer import Shape
 
 pytestmark = pytest.mark.compiled
 

@@ -16,8 +16,8 @@ import recursa as rc
 from questions import QUESTIONS, arguments
 from recursa.kernels import kernel
 from recursa.kernels.dispatch import Switch
-from recursa.kernels.emit import Shape
 from recursa.kernels.native import Effort
+from recursa.kernels.writer import Shape
 from zoo import small_mixed_tree
 
 ASKED = (

@@ -9,9 +9,10 @@ import recursa as rc
 from recursa.book import augmented
 from recursa.dynamics import articulated, gathering, mass_matrix
 from recursa.errors import UntraceableError
-from recursa.kernels.emit import Shape, emit
+from recursa.kernels.emit import emit
 from recursa.kernels.graph import Graph, Traced
 from recursa.kernels.kernel import trace
+from recursa.kernels.writer import Shape
 from recursa.model.canonical import canonical
 from recursa.spatial.scalars import where
 from recursa.sweeps import run

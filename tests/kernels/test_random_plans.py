@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numeric import close
 from random_plans import REAL, plans, real_mixing
 from recursa.errors import UntraceableError
-from recursa.kernels import loop
+from recursa.kernels import programs
 from recursa.kernels.kernel import Kernel
 from recursa.kernels.observe import numbers_of
 from recursa.loading import trusted
@@ -61,12 +61,12 @@ def _poisoned():
     """What is read before it is stored is not a number, so that it cannot be right by chance."""
     with pytest.MonkeyPatch.context() as patch:
 
-        def poisoned(size, kind, empty=loop.aligned):
+        def poisoned(size, kind, empty=programs.aligned):
             scratch = empty(size, kind)
             scratch[:] = np.nan
             return scratch
 
-        patch.setattr(loop, "aligned", poisoned)
+        patch.setattr(programs, "aligned", poisoned)
         yield
 
 

@@ -6,9 +6,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from recursa.kernels.emit import Shape, emit
+from recursa.kernels.emit import emit
 from recursa.kernels.graph import Graph
 from recursa.kernels.native import Native, simd_width
+from recursa.kernels.writer import Shape
 
 pytestmark = pytest.mark.compiled
 

@@ -8,9 +8,9 @@ import pytest
 import recursa as rc
 from recursa.dynamics.articulated import forward_plan
 from recursa.dynamics.gathering import joint_vector
-from recursa.kernels.emit import Shape
 from recursa.kernels.kernel import Kernel
 from recursa.kernels.loop import Looped, LoopProgram
+from recursa.kernels.writer import Shape
 from recursa.loading import trusted
 from recursa.model.canonical import canonical
 from recursa.sweeps.engine import run

@@ -13,9 +13,9 @@ from looped_results import ASKED, by_kernel, every_input, kernel_of, way
 from numeric import states
 from questions import answered
 from recursa.kernels import kernel
-from recursa.kernels.emit import Shape
 from recursa.kernels.loop import LoopProgram
 from recursa.kernels.native import simd_shape
+from recursa.kernels.writer import Shape
 from recursa.sweeps.inputs import kind_of_input
 from zoo import flyer
 

@@ -330,8 +330,8 @@ def test_renaming_keeps_places_and_other_names():
 def of_walks(model: Model) -> tuple[Plan, ...]:
     """Four matrices; what their plans call by one name and mean differently is renamed."""
     return (
-        renamed(MASS_MATRIX_PAIRS, {"F": "forces"}),
-        renamed(CORIOLIS_MATRIX_PAIRS, {"own": "own_coriolis"}),
+        renamed(MASS_MATRIX_PAIRS, {"F": "forces", "own": "own_masses", "entries": "masses"}),
+        renamed(CORIOLIS_MATRIX_PAIRS, {"own": "own_coriolis", "reach": "coriolis"}),
         inverse_derivatives_pairs(),
         mass_matrix_inverse_pairs(model),
     )

@@ -60,21 +60,23 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
 
     def note(
         self: KernelStore,
-        key: Hashable,
         plan: Plan,
+        key: Hashable,
         sizes: dict[str, int],
         gather: Gather,
-        looped: Looped | None,
-        single: bool,
+        looped: Looped | None = None,
+        *,
+        single: bool = False,
     ) -> None:
-        found.append(Wanted(plan, plain.get(id(plan), plan), self, dict(sizes), gather, looped))
+        if self._kernels.setdefault(self._full(key, tuple(sizes), single), made := (plan, None)) is made:
+            found.append(Wanted(plan, plain.get(id(plan), plan), self, dict(sizes), gather, looped))
 
     def answered(self: ResolvedQuantity, *args: Any) -> Any:
         plain[id(self.compiled_plan)] = self.recipe.plan
         return answer(self, *args)
 
     answer = ResolvedQuantity.answer
-    monkeypatch.setattr(KernelStore, "_make", note)
+    monkeypatch.setattr(KernelStore, "kernel", note)
     monkeypatch.setattr(ResolvedQuantity, "answer", answered)
     return found
 

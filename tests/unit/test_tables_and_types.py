@@ -46,7 +46,6 @@ from recursa.quantities.quantity import Form
 from recursa.studies import engines
 from recursa.trajectories import courses, csv_files, limits, torque_tables
 from recursa.view import motions
-from recursa.walks import jacobians
 
 SOURCE = Path(rc.__file__).parent
 
@@ -70,7 +69,6 @@ PAIRS = {
     "frames: rates": Pair(kinematics.Frame, kinematics.RATES_IN),
     "frames: second rates": Pair(kinematics.Frame, jacobian_rates.SECOND_IN),
     "frames: derivatives": Pair(kinematics.Frame, link_derivatives._TURNING),
-    "frames: Jacobians of large robots": Pair(kinematics.Frame, jacobians._OWN),
     "frames: headers of C files": Pair(kinematics.Frame, export_questions._FRAMES),
     "inverse dynamics": Pair(inverse_and_forward.InverseMethod, book.INVERSE, ["newton-euler", "denoc"]),
     "forward dynamics": Pair(

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations_with_replacement
 
-from recursa.dynamics.derivatives import CARRIED_FORCE, inertia_rate, turned_columns
-from recursa.dynamics.gathering import Entries, Entry, speed_index
+from recursa.dynamics.derivatives import CARRIED_FORCE, inertia_rate
+from recursa.dynamics.gathering import Block, Entries, Entry, entries_with, speed_index
 from recursa.dynamics.inverse import FORCE_BUFFERS, resting_force
 from recursa.dynamics.kinematics import RELATIVE, velocity
 from recursa.dynamics.mass_matrix import COMPOSITE
@@ -26,6 +26,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+from recursa.walks.mass_matrix_rate import MOMENTUM_FORCES, Reaches, momentum_changes
 
 Motions = tuple[tuple[Entry, Motion], ...]
 Triples = tuple[tuple[tuple[Entry, Entry, Entry], Scalar], ...]  # ((row, column, coordinate), value)
@@ -154,34 +155,25 @@ MASS_RATE = Plan(
 
 # ---- contracted with a row or column: a matrix -----------------------------------------------------------------------
 
-Turns = tuple[tuple[Motion, Motion], ...]
+Outward = tuple[tuple[int, Reaches], ...]  # with the number of the joint
+
+
+def turned_columns(joint: Joint, motion: Motion, step: Transform) -> tuple[Motion, ...]:
+    """``crm(V+) s`` of every column s of ``H*``: how it turns while the bodies inward move."""
+    carried = step.inverse_motion(motion)
+    return tuple(carried.cross_motion(column) for column in joint.columns())
 
 
 def momentum_rows(
-    joint: Joint,
-    number: int,
-    turns: Turns,
-    total: RigidInertia,
-    momentum: Force,
-    below: Pairs,
-    step: Transform,
-) -> tuple[Entries, Pairs]:
+    joint: Joint, number: int, rates: tuple[Motion, ...], felt: Reaches, own: Block, below: Outward, step: Transform
+) -> tuple[Entries, Outward]:
     """Entries of ``d (M y)_j / dq_k`` that pair this joint with itself and the joints outward; forces for the parent.
 
     Joint k turns all that is outward of it, with the composite inertia R and the momentum p, by unit speed.
     """
-    own = tuple(
-        (key, total @ column, total @ turn, column.cross_force(momentum))
-        for key, (column, turn) in zip(((number, i) for i in range(len(turns))), turns, strict=True)
-    )
-    entries = []
-    for i, (column, turn) in enumerate(turns):
-        here = (number, i)
-        entries += [((here, key), column.dot(carried)) for key, _, carried, _ in own]
-        for key, force, change in below:
-            entries += [((here, key), column.dot(change)), ((key, here), turn.dot(force))]
-    outward = (*((key, force, carried + turned) for key, force, carried, turned in own), *below)
-    return tuple(entries), tuple((key, step.force(force), step.force(change)) for key, force, change in outward)
+    pairs = ((outer, momentum_changes(joint.columns(), rates, far)) for outer, far in below)
+    passed = ((key, tuple(one.carried(step) for one in far)) for key, far in ((number, felt), *below))
+    return entries_with(number, own, pairs), tuple(passed)
 
 
 def displaced(joint: Joint, step: Transform, parent: Motion, change: Motion, dq: Sequence[Scalar]) -> Motion:
@@ -278,22 +270,27 @@ def mass_times_by_q(vector: str) -> Plan:
     """How M times the input of that name changes with q."""
     return Plan(
         "sensitivity of the mass matrix times a vector",
-        (*_VECTOR_BUFFERS, Buffer("R", RigidInertia.zero()), Buffer("S", ()), Buffer("F", ()), Buffer("rows", ())),
+        (
+            *_VECTOR_BUFFERS,
+            Buffer("R", RigidInertia.zero()),
+            *(Buffer(name, ()) for name in ("dS", "felt", "own", "F", "rows")),
+        ),
         (
             base_to_tip(
                 RELATIVE,
                 Step(velocity, ("joint", "X", "Vright@parent", vector), ("Vright",), "V = phi* H* y"),
-                Step(turned_columns, ("joint", "X", "Vright@parent"), ("S",), "s, crm(phi* V(parent)) s"),
+                Step(turned_columns, ("joint", "Vright@parent", "X"), ("dS",), "s' = crm(phi* V(parent)) s"),
                 Step(resting_force, ("inertia", "Vright"), ("f",), "p = M V"),
             ),
             tip_to_base(
                 COMPOSITE,
                 CARRIED_FORCE,
+                MOMENTUM_FORCES.reading(p="f"),
                 Step(
                     momentum_rows,
-                    ("joint", "number", "S", "R", "f", "F", "X"),
+                    ("joint", "number", "dS", "felt", "own", "F", "X"),
                     ("rows", "F@parent"),
-                    "s(j).(R crm(V+) s + crf(s) p)(k), (crm(V+) s)(j).(R s)(k)",
+                    "s(j).(R s' + crf(s) p)(k), s'(j).(R s)(k)",
                 ),
             ),
         ),

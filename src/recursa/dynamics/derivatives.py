@@ -225,12 +225,12 @@ DERIVATIVE_ROWS = Step(
 
 def derivative_steps(*, losses: bool = False, springs: bool = False) -> tuple[Step, ...]:
     """Rows of the derivatives, damping and k of springs among them."""
-    return (*own_steps(losses=losses, springs=springs), DERIVATIVE_ROWS)
+    return (REACHES, *diagonal_steps(losses=losses, springs=springs), DERIVATIVE_ROWS)
 
 
-def own_steps(*, losses: bool = False, springs: bool = False) -> tuple[Step, ...]:
-    """Entries of joints with themselves, damping and k of springs among them, and what joints inward meet."""
-    return (REACHES, *((DAMPED_OWN,) if losses else ()), *((STIFFER_OWN,) if springs else ()))
+def diagonal_steps(*, losses: bool = False, springs: bool = False) -> tuple[Step, ...]:
+    """Damping and k of springs among the entries of joints with themselves."""
+    return (*((DAMPED_OWN,) if losses else ()), *((STIFFER_OWN,) if springs else ()))
 
 
 MATRICES = (

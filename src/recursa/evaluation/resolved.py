@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from recursa.dynamics.needs import needs_hinges
-from recursa.kernels.dispatch import KernelStore, Switch, result_array
-from recursa.kernels.entry_inputs import argument_input
+from recursa.kernels.dispatch import KernelStore, Switch, argument_input, result_array
 from recursa.kernels.kernel import Kernel, native_entry, program
 from recursa.kernels.programs import Program
 from recursa.kernels.switch import compiles, native_module

@@ -8,12 +8,9 @@ and nan are as in C. float32 kernels do this in float64.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from recursa.kernels.doubles import Doubles
-
-if TYPE_CHECKING:
-    from recursa.kernels.emit import Writer
+from recursa.kernels.writer import Writer
 
 _QUARTER = (0.7853981633974483, 3.061616997868383e-17)  # pi/4
 _TURNED = 0.4142135623730951  # tan(pi/8)

@@ -8,18 +8,17 @@ their neighbours and their entries of inputs are, and their constants.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from recursa.errors import UntraceableError
 from recursa.kernels.c_source import CFunction, c_constants, c_number, c_prototype, c_table, c_value
 from recursa.kernels.classes import Output
-from recursa.kernels.emit import Shape
 from recursa.kernels.graph import Graph, Node
 from recursa.kernels.loop import LoopProgram, LoopTables
 from recursa.kernels.loop_places import Column, Place, Visit, begins
 from recursa.kernels.products import Product
+from recursa.kernels.writer import Shape
 from recursa.spatial.counting import Counts
 from recursa.sweeps.engine import count, visiting_order
 from recursa.sweeps.plan import BODIES
@@ -56,12 +55,7 @@ class LoopedCFunction:
     @property
     def size(self) -> int:
         """Numbers of the result."""
-        product = self.program.product
-        return len(self.program.results.outputs) * self._columns if product is None else product.results
-
-    @property
-    def _columns(self) -> int:
-        return 1 if self.program.unit is None else self.program.unit.count
+        return self.program.size
 
     @property
     def prototype(self) -> str:
@@ -98,9 +92,9 @@ class LoopedCFunction:
             place = self.places[f"input.{name}"]
             yield f"for (int i = 0; i < {size}; ++i) memory[{place} + i] = {self.called[name]}[i];"
         yield from self._sweeps(range(first))
-        yield f"for (int unit = 0; unit < {self._columns}; ++unit) {{"
+        yield f"for (int unit = 0; unit < {self.program.columns}; ++unit) {{"
         yield from _indented(self._sweeps(range(first, len(program.plan.sweeps))))
-        yield from _indented(self._results(f"{{0}} * {self._columns} + unit"))
+        yield from _indented(self._results(f"{{0}} * {self.program.columns} + unit"))
         yield "}"
 
     def _sweeps(self, numbers: range) -> Iterator[str]:
@@ -187,20 +181,16 @@ class LoopedCFunction:
         yield "        }"
         yield f"for (int i = 0; i < {n * n}; ++i) out[{factors * n * n} + i] = {entry('i')};"
 
-    @cached_property
-    def _constants(self) -> list[float]:
-        return sorted({x for x in self.program.results.outputs if isinstance(x, float)})
-
     def _constant(self, index: str) -> str:
         """A constant of the result: zero, mostly."""
-        if len(self._constants) == 1:
-            return c_number(self._constants[0])
+        if len(self.tables.constants) == 1:
+            return c_number(self.tables.constants[0])
         return f"{self.name}_constants[{index}]"
 
     def _entry(self, output: Output) -> int:
         """Where an entry of the result is stored; -1 - n for the n-th constant."""
         if isinstance(output, float):
-            return -1 - self._constants.index(output)
+            return -1 - self.tables.constants.index(output)
         node = self.program.results.graph.nodes[output]
         if node.op == "load":
             return self._stored(node)
@@ -240,12 +230,12 @@ class LoopedCFunction:
             if f"{name}_numbers_{domain}[" in text:
                 rows = [[c_number(x) for x in row] for row in self.tables.numbers_of(domain).tolist()]
                 lines += c_table("double", f"{name}_numbers_{domain}", rows)
-        if len(self._constants) > 1:
-            lines += c_table("double", f"{name}_constants", [c_number(x) for x in self._constants])
+        if len(self.tables.constants) > 1:
+            lines += c_table("double", f"{name}_constants", [c_number(x) for x in self.tables.constants])
         if f"{name}_entries[" in text or program.product is not None:
             lines += c_table("int", f"{name}_entries", [self._entry(x) for x in program.results.outputs])
         if program.product is not None:
-            constant = self._constant("-1 - at") if self._constants else "0.0"
+            constant = self._constant("-1 - at") if self.tables.constants else "0.0"
             lines += [
                 f"static double {name}_value(const double *memory, int j)",
                 "{",

@@ -1,14 +1,14 @@
-"""The kernels of one robot, made on demand and kept by what was asked, and memory for results."""
+"""The kernels of one robot, made on demand and kept by what was asked; how arguments are read, memory for results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from recursa.errors import UntraceableError
-from recursa.kernels.entry_inputs import argument_input
 from recursa.kernels.kernel import Gather, Kernel
 from recursa.kernels.loop import Looped
 from recursa.kernels.records import name_of
@@ -19,6 +19,7 @@ from recursa.kernels.switch import compiles, native_module, warn_of_interpreting
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, Batch, checked_out
+from recursa.sweeps.inputs import kind_of_input
 from recursa.sweeps.plan import Plan
 from recursa.waits import spoken
 
@@ -78,8 +79,11 @@ class KernelStore:
         full = self._full(key, tuple(sizes), single)
         found = self._kernels.get(full)
         if found is None:  # two threads may both make it; one is kept. A lock could be left behind by a fork
-            made = plan, self._make(key, plan, sizes, gather, looped, single)
-            found = self._kernels.setdefault(full, made)
+            form, name = self._form or Switch.form, self._name(key, plan, looped, sizes, single)
+            made: Kernel | None = None
+            with suppress(UntraceableError):
+                made = Kernel(plan, self.compiled_model, sizes, gather, single, form, looped, name)
+            found = self._kernels.setdefault(full, (plan, made))
         assert found[0].name == plan.name, f"{key} was asked for {found[0].name}, and now for {plan.name}"
         return found[1]
 
@@ -93,11 +97,9 @@ class KernelStore:
         form = self._form or Switch.form
         full = key, scheme, single, form
         if full not in self._rollouts:
-            try:
-                with spoken(f"preparing motions of '{self.model.name}'"):
-                    made: RolloutKernel | None = RolloutKernel(motions(form), scheme, single)
-            except UntraceableError:
-                made = None
+            made: RolloutKernel | None = None
+            with suppress(UntraceableError), spoken(f"preparing motions of '{self.model.name}'"):
+                made = RolloutKernel(motions(form), scheme, single)
             self._rollouts.setdefault(full, made)
         return self._rollouts[full]
 
@@ -121,22 +123,6 @@ class KernelStore:
             self._compiled_model = self.may_move.moved(self.model)
         return self._compiled_model
 
-    def _make(
-        self,
-        key: Hashable,
-        plan: Plan,
-        sizes: Mapping[str, int],
-        gather: Gather,
-        looped: Looped | None,
-        single: bool,
-    ) -> Kernel | None:
-        form = self._form or Switch.form
-        name = self._name(key, plan, looped, sizes, single)
-        try:
-            return Kernel(plan, self.compiled_model, sizes, gather, single, form, looped, name)
-        except UntraceableError:
-            return None
-
     def _name(
         self, key: Hashable, plan: Plan, looped: Looped | None, sizes: Mapping[str, int], single: bool
     ) -> str | None:
@@ -147,6 +133,25 @@ class KernelStore:
         plans = plan.name, looped and looped.plan.name
         decisive = plans, tuple(sizes.items()), single, self._form or Switch.form, self.may_move.name
         return name_of((asked, self.model.fingerprint, repr(decisive)))
+
+
+def argument_input(model: Model, name: str, size: int, *, checked: bool = True, bounds: Array | None = None) -> Any:
+    """The reader of an argument of so many numbers: arrays; for joint vectors also lists, tuples, and mappings by joint
+    name. Quaternions are ``checked`` for unit length, or left to the caller. Coordinates beyond ``bounds`` (nq,), which
+    may change later, are not read but left to the general way.
+    """
+    kind = kind_of_input(name)
+    axes = kind.axes(model, size)
+    if kind.of_joint is None:
+        return native_module.Input(axes)
+    places, neutral = {}, np.zeros(axes)
+    for k, joint in enumerate(model.joints):
+        if joint.independent:
+            part = kind.part(model, k)
+            places[joint.name] = (part.start, part.stop - part.start)
+            neutral[part] = joint.kind.neutral() if kind.coordinates else 0.0
+    own = {} if bounds is None or not kind.coordinates else {"bounds": bounds}
+    return native_module.Input(axes, places, neutral, model.quaternions if kind.coordinates and checked else (), **own)
 
 
 def result_array(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:

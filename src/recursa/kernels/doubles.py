@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from recursa.kernels.emit import Writer
+from recursa.kernels.writer import Shape, Writer
 
 
 class Doubles:
@@ -20,37 +17,26 @@ class Doubles:
         self.writer = writer
         self.together = together
         self.width = together * writer.shape.width
-        self.vector, self.integer, self.mask = (self._lanes(kind) for kind in ("double", "i64", "i1"))
-        self.suffix = "f64" if self.width == 1 else f"v{self.width}f64"
-
-    def _lanes(self, scalar: str) -> str:
-        return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
+        self.shape = Shape(self.width)
+        self.vector, self.integer, self.mask = map(self.shape.lanes, ("double", "i64", "i1"))
 
     def taken(self, numbers: Sequence[str]) -> str:
         """As many numbers as are done together, as the kernel has them, in one vector."""
         kind, first = self.writer.shape, numbers[0]
         if self.together == 1:
             return self.writer.put(f"fpext {kind.vector} {first} to {self.vector}") if kind.single else first
-        result = "poison"
-        for lane, number in enumerate(numbers):
-            result = self.writer.put(f"insertelement {self.vector} {result}, double {number}, i32 {lane}")
-        return result
+        return self.writer.gathered(numbers, self.shape)
 
     def given(self, x: str) -> list[str]:
         """The way back."""
         kind = self.writer.shape
         if self.together == 1:
             return [self.writer.put(f"fptrunc {self.vector} {x} to {kind.vector}") if kind.single else x]
-        return [self.lane(x, lane) for lane in range(self.together)]
-
-    def lane(self, x: str, lane: int) -> str:
-        """The number in one lane."""
-        return self.writer.put(f"extractelement {self.vector} {x}, i32 {lane}")
+        return [self.writer.lane(x, lane, self.shape) for lane in range(self.together)]
 
     def number(self, value: float) -> str:
         """A constant in every lane."""
-        bits = f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
-        return bits if self.width == 1 else f"splat (double {bits})"
+        return self.shape.constant(value)
 
     def whole(self, value: int) -> str:
         """An integer in every lane."""
@@ -58,13 +44,11 @@ class Doubles:
 
     def call(self, name: str, *operands: str) -> str:
         """An intrinsic."""
-        full = f"@llvm.{name}.{self.suffix}"
-        self.writer.intrinsics.add(f"declare {self.vector} {full}({', '.join([self.vector] * len(operands))})")
-        return self.writer.put(f"call {self.vector} {full}({', '.join(f'{self.vector} {x}' for x in operands)})")
+        return self.writer.call(name, *operands, shape=self.shape)
 
     def binary(self, op: str, a: str, b: str) -> str:
         """An operation of two numbers."""
-        return self.writer.put(f"{op} {self.vector} {a}, {b}")
+        return self.writer.binary(op, a, b, shape=self.shape)
 
     def integers(self, op: str, a: str, b: str) -> str:
         """An operation of two integers."""

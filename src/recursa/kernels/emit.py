@@ -7,7 +7,6 @@ columns at a time.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,117 +15,12 @@ from recursa.kernels.angles import atan2
 from recursa.kernels.function import Output
 from recursa.kernels.graph import LEAVES, Graph, Node, operands_of
 from recursa.kernels.sincos import sincos
+from recursa.kernels.writer import Shape, Writer, transposed
 
 _TURNS = ("sin", "cos")
 
 
-@dataclass(frozen=True)
-class Shape:
-    """Lanes and number type of a kernel: ``width`` states at once, float64 or float32.
-
-    ``turned`` inputs and results are not rows but lie as lanes already: W numbers for every entry, one per state.
-    """
-
-    width: int
-    single: bool = False
-    turned: bool = False
-
-    @property
-    def scalar(self) -> str:
-        """LLVM's name of the number type."""
-        return "float" if self.single else "double"
-
-    @property
-    def wide(self) -> bool:
-        """Whether rows of several states are turned into lanes and back."""
-        return self.width > 1 and not self.turned
-
-    @property
-    def vector(self) -> str:
-        """LLVM's name of the lane type."""
-        return self.lanes(self.scalar)
-
-    def lanes(self, scalar: str) -> str:
-        """A type for every lane."""
-        return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
-
-    def constant(self, value: float) -> str:
-        """A constant in every lane, exact in the number type."""
-        if self.single:
-            value = struct.unpack("f", struct.pack("f", value))[0]
-        bits = f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
-        return bits if self.width == 1 else f"splat ({self.scalar} {bits})"
-
-    @property
-    def suffix(self) -> str:
-        """How intrinsics of this type end."""
-        base = "f32" if self.single else "f64"
-        return base if self.width == 1 else f"v{self.width}{base}"
-
-
 PIECE = 512  # operations of straight-line code, or results, that LLVM looks at together
-
-
-class Writer:
-    """Lines of IR with fresh names; ``label`` is the basic block that is being written."""
-
-    def __init__(self, shape: Shape, label: str) -> None:
-        self.shape = shape
-        self.label = label
-        self.lines: list[str] = []
-        self.intrinsics: set[str] = set()
-        self._count = 0
-
-    def put(self, text: str) -> str:
-        """Add ``%name = text`` and return the name."""
-        self._count += 1
-        name = f"%t{self._count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def line(self, text: str) -> None:
-        """Add a line as it is."""
-        self.lines.append(text)
-
-    def start(self, label: str) -> None:
-        """Start a basic block."""
-        self.line(f"{label}:")
-        self.label = label
-
-    def binary(self, op: str, a: str, b: str) -> str:
-        """A floating-point operation of two operands."""
-        return self.put(f"{op} {self.shape.vector} {a}, {b}")
-
-    def call(self, name: str, *operands: str) -> str:
-        """A floating-point intrinsic."""
-        vector = self.shape.vector
-        full = f"@llvm.{name}.{self.shape.suffix}"
-        self.intrinsics.add(f"declare {vector} {full}({', '.join([vector] * len(operands))})")
-        return self.put(f"call {vector} {full}({', '.join(f'{vector} {x}' for x in operands)})")
-
-    def shuffle(self, a: str, b: str, lanes: Iterable[int]) -> str:
-        """Lanes picked from two vectors."""
-        mask = ", ".join(f"i32 {lane}" for lane in lanes)
-        vector = self.shape.vector
-        return self.put(f"shufflevector {vector} {a}, {vector} {b}, <{self.shape.width} x i32> <{mask}>")
-
-
-def transposed(writer: Writer, rows: Sequence[str]) -> list[str]:
-    """W vectors of W lanes, turned: a butterfly of shuffles."""
-    current, width = list(rows), writer.shape.width
-    step = 1
-    while step < width:
-        turned = list(current)
-        for i in range(width):
-            if i & step:
-                continue
-            a, b = current[i], current[i + step]
-            low = [lane if not lane & step else width + lane - step for lane in range(width)]
-            high = [lane + step if not lane & step else width + lane for lane in range(width)]
-            turned[i], turned[i + step] = writer.shuffle(a, b, low), writer.shuffle(a, b, high)
-        current = turned
-        step *= 2
-    return current
 
 
 class Arithmetic:
@@ -272,7 +166,8 @@ class Emitter(Arithmetic):
             if self.shape.turned or width == 1:
                 self.columns[key] = self._load(name, index * width, self.shape.vector)
             elif size < width:
-                self.columns[key] = self._gathered(name, index)
+                entries = [self._load(name, lane * size + index, self.shape.scalar) for lane in range(width)]
+                self.columns[key] = self.writer.gathered(entries)
             else:
                 first = min(index - index % width, size - width)
                 rows = [self._load(name, lane * size + first, self.shape.vector) for lane in range(width)]
@@ -284,14 +179,6 @@ class Emitter(Arithmetic):
         align = 4 if self.shape.single else 8
         place = self.writer.put(f"getelementptr {self.shape.scalar}, ptr %{name}.here, i64 {offset}")
         return self.writer.put(f"load {kind}, ptr {place}, align {align}")
-
-    def _gathered(self, name: str, index: int) -> str:
-        size, vector = self.sizes[name], self.shape.vector
-        gathered = "poison"
-        for lane in range(self.shape.width):
-            entry = self._load(name, lane * size + index, self.shape.scalar)
-            gathered = self.writer.put(f"insertelement {vector} {gathered}, {self.shape.scalar} {entry}, i32 {lane}")
-        return gathered
 
     def pause(self, done: int) -> None:
         """Begin another basic block now and then, by a branch that is always taken and that LLVM cannot see through:
@@ -312,7 +199,9 @@ class Emitter(Arithmetic):
             return
         if size < width:
             for index, x in enumerate(self.outputs):
-                self._scatter(self.output(x), index, size)
+                vector = self.output(x)
+                for lane in range(width):
+                    self._store(self.shape.scalar, self.writer.lane(vector, lane), lane * size + index)
             return
         for group, start in enumerate(range(0, size, width)):
             self.pause(group * width)
@@ -320,11 +209,6 @@ class Emitter(Arithmetic):
             names = [self.output(x) for x in self.outputs[first : first + width]]
             for lane, row in enumerate(transposed(self.writer, names)):
                 self._store(self.shape.vector, row, lane * size + first)
-
-    def _scatter(self, name: str, index: int, size: int) -> None:
-        for lane in range(self.shape.width):
-            entry = self.writer.put(f"extractelement {self.shape.vector} {name}, i32 {lane}")
-            self._store(self.shape.scalar, entry, lane * size + index)
 
     def _store(self, kind: str, name: str, offset: int) -> None:
         align = 4 if self.shape.single else 8

@@ -16,7 +16,7 @@ from recursa.errors import UntraceableError, unknown_name
 from recursa.kernels import function as functions
 from recursa.kernels.c_loops import CText, LoopedCFunction
 from recursa.kernels.c_source import CFunction
-from recursa.kernels.emit import Function, Shape, straight_function
+from recursa.kernels.emit import Function, straight_function
 from recursa.kernels.function import GraphFunction, Output, Spelled
 from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.js_source import JsFunction
@@ -25,6 +25,7 @@ from recursa.kernels.native import Native, simd_shape
 from recursa.kernels.programs import Program, Workspace
 from recursa.kernels.records import Recorded
 from recursa.kernels.switch import native_module
+from recursa.kernels.writer import Shape
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
@@ -310,7 +311,7 @@ def native_entry(
 
     ``kernels`` are those in double and in single precision, if there are such; single states and batches are taken as
     far as code for them was compiled already. ``inputs`` say how the arguments are read:
-    :mod:`recursa.kernels.entry_inputs`. ``judged``: a batch with a result that is not finite is declined, as a single
+    ``argument_input`` in ``dispatch.py``. ``judged``: a batch with a result that is not finite is declined, as a single
     state always is.
     """
     if len(inputs) > native_module.MAX_INPUTS or len(shape) > 3:

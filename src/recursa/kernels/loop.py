@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError
 from recursa.kernels.classes import Output, classes
-from recursa.kernels.emit import Function, Shape, module
+from recursa.kernels.emit import Function, module
 from recursa.kernels.graph import code_name
 from recursa.kernels.history import History
 from recursa.kernels.loop_emit import Loops
@@ -23,6 +23,7 @@ from recursa.kernels.observe import observe
 from recursa.kernels.products import Product, multiplications, rows_of_columns
 from recursa.kernels.programs import Program, Tables
 from recursa.kernels.staging import Unit, staged
+from recursa.kernels.writer import Shape
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
@@ -85,26 +86,34 @@ class LoopProgram(Program):
         )
 
     @property
+    def columns(self) -> int:
+        """How often the sweeps from ``repeated`` on are done."""
+        return 1 if self.unit is None else self.unit.count
+
+    @property
+    def size(self) -> int:
+        """Numbers of the result."""
+        return len(self.results.outputs) * self.columns if self.product is None else self.product.results
+
+    @property
     def operations(self) -> Counts:
         """Operations of one evaluation."""
-        columns = 1 if self.unit is None else self.unit.count
-        total = self.results.graph.counts([x for x in self.results.outputs if isinstance(x, int)]) * columns
+        total = self.results.graph.counts([x for x in self.results.outputs if isinstance(x, int)]) * self.columns
         if self.product is not None:
             done = multiplications(self.results.outputs, self.product)
             total = total + Counts(mul=done, add=done)
         for one, own in zip(self.found, self.blocks, strict=True):
             for sweep, block in own.items():
                 nodes = [k for k in block.order if k not in block.restored]
-                times = len(one.members) * (columns if sweep >= self.repeated else 1)
+                times = len(one.members) * (self.columns if sweep >= self.repeated else 1)
                 total = total + one.graph.tally(nodes) * times
         return total
 
     @property
     def visits(self) -> int:
         """How many bodies, links and pairs all sweeps of one evaluation visit."""
-        columns = 1 if self.unit is None else self.unit.count
         each = [len(visiting_order(sweep, self.model)) for sweep in self.plan.sweeps]
-        return sum(each[: self.repeated]) + columns * sum(each[self.repeated :])
+        return sum(each[: self.repeated]) + self.columns * sum(each[self.repeated :])
 
     def ir(self, shape: Shape) -> str:
         """The code for so many lanes."""
@@ -219,7 +228,7 @@ class LoopTables:
             before = domains[: domains.index(rest)]
             return sum(self.numbers_of(domain).size for domain in before)
         if name == "entries":
-            return self._part(self._entries())
+            return self._part(map(self._place_of, self.program.results.outputs))
         if name == "loads":
             return self._part(self._place_of_load(number) for number in self.loops.loads_of_results)
         assert name == "target" and plan.target is not None
@@ -233,11 +242,8 @@ class LoopTables:
 
     def _sizes(self, name: str) -> int:
         program = self.program
-        columns = 1 if program.unit is None else program.unit.count
-        listed = len(program.results.outputs)
-        out = listed * columns if program.product is None else program.product.results
-        whole = {"out": out, "column": listed}
-        return program.sizes[name] if name in program.sizes else {**whole, "columns": columns}[name]
+        whole = {"out": program.size, "column": len(program.results.outputs), "columns": program.columns}
+        return program.sizes[name] if name in program.sizes else whole[name]
 
     def _direct(self, kind: str, rest: str) -> int:
         direct = self.loops.direct
@@ -293,10 +299,6 @@ class LoopTables:
             return [max(find(k), 0) if k in path else 0 for k in range(size)]
         find = neighbours(what, plan.sweeps[0], model)
         return [max(find(k), 0) for k in range(size)]  # where there is none, the code does not ask
-
-    def _entries(self) -> list[int]:
-        """Where each result is in the scratch."""
-        return [self._place_of(x) for x in self.program.results.outputs]
 
     def _place_of(self, output: Output) -> int:
         if isinstance(output, float):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from recursa.kernels.classes import Class, Slot
-from recursa.kernels.emit import Arithmetic, Function, Shape
+from recursa.kernels.emit import Arithmetic, Function
 from recursa.kernels.graph import Node
 from recursa.kernels.loop_body import Here
 from recursa.kernels.loop_direct import copy_rest, direct_for, fill_with_zeros
@@ -23,6 +23,7 @@ from recursa.kernels.loop_runs import write_runs
 from recursa.kernels.loop_writer import LoopWriter, turn_input
 from recursa.kernels.observe import numbers_of
 from recursa.kernels.products import Product, multiply
+from recursa.kernels.writer import Shape
 from recursa.sweeps.plan import APART, BODIES, PAIRS
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from recursa.kernels.emit import transposed
 from recursa.kernels.loop_writer import LoopWriter, entries_to_rows
+from recursa.kernels.writer import transposed
 
 TILES = 16  # of W entries each, in the room at a time
 PAST_CACHES = ", !nontemporal !0"

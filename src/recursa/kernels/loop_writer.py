@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from recursa.kernels.emit import Shape, Writer, transposed
+from recursa.kernels.writer import Shape, Writer, transposed
 
 
 class LoopWriter(Writer):
@@ -134,14 +134,9 @@ def rows_to_lanes(
         for c, column in enumerate(transposed(writer, rows)):
             writer.store(column, lanes(writer.add(j, c)))
     with writer.loop(f"{label}.rest", f"%{label}.i", size) as j:
-        gathered = "poison"
-        for lane in range(shape.width):
-            one = writer.put(f"load {shape.scalar}, ptr {row(lane, j)}, align {writer.number}")
-            if shape.width == 1:
-                gathered = one
-                break
-            gathered = writer.put(f"insertelement {shape.vector} {gathered}, {shape.scalar} {one}, i32 {lane}")
-        writer.store(gathered, lanes(j))
+        places = [row(lane, j) for lane in range(shape.width)]
+        entries = [writer.put(f"load {shape.scalar}, ptr {place}, align {writer.number}") for place in places]
+        writer.store(writer.gathered(entries), lanes(j))
 
 
 def lanes_to_rows(
@@ -176,7 +171,5 @@ def entries_to_rows(
     with writer.loop(label, start, size) as j:
         numbers = lanes(j)
         for lane in range(shape.width):
-            one = numbers
-            if shape.width > 1:
-                one = writer.put(f"extractelement {shape.vector} {numbers}, i32 {lane}")
+            one = writer.lane(numbers, lane)
             writer.line(f"  store {shape.scalar} {one}, ptr {row(lane, j)}, align {writer.number}")

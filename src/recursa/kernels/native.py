@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from recursa.kernels.cache import entry_key, object_code
-from recursa.kernels.emit import Shape
+from recursa.kernels.writer import Shape
 
 _COMPILE_LOCK = threading.RLock()
 

@@ -119,9 +119,9 @@ class _Tile:
                 place = writer.add(place, self.whole)
                 for c in range(self.columns):
                     other = self._one(writer.add(place, c))
-                    totals += [
-                        self._fma(a, other, f"%{name}.carried{len(totals) + i}") for i, a in enumerate(own)
-                    ]  # fmt: skip
+                    for a in own:
+                        so_far = f"%{name}.carried{len(totals)}"
+                        totals.append(writer.call("fma", a, other, so_far, shape=self.numbers))
             for number, total in enumerate(totals):
                 kind = self.numbers.vector
                 writer.line(f"  %{name}.after{number} = bitcast {kind} {total} to {kind}")
@@ -138,7 +138,7 @@ class _Tile:
                         at = writer.add(self.row, i * self.lanes + lane)
                         line = writer.add(writer.put(f"mul i64 {at}, {self.n}"), offset)
                         place = writer.scratch(writer.add(writer.add(line, self.column), c))
-                        writer.store(self._lane(total, lane), place)
+                        writer.store(total if self.lanes == 1 else writer.lane(total, lane, self.numbers), place)
 
     def _several(self, index: str) -> str:
         """Numbers of neighbouring rows."""
@@ -155,13 +155,3 @@ class _Tile:
         kind, mask = self.numbers.vector, ", ".join(["i32 0"] * self.lanes)
         first = writer.put(f"insertelement {kind} poison, {self.numbers.scalar} {one}, i32 0")
         return writer.put(f"shufflevector {kind} {first}, {kind} poison, <{self.lanes} x i32> <{mask}>")
-
-    def _fma(self, *operands: str) -> str:
-        kind, name = self.numbers.vector, f"@llvm.fma.{self.numbers.suffix}"
-        self.writer.intrinsics.add(f"declare {kind} {name}({', '.join([kind] * 3)})")
-        return self.writer.put(f"call {kind} {name}({', '.join(f'{kind} {x}' for x in operands)})")
-
-    def _lane(self, total: str, lane: int) -> str:
-        return (
-            total if self.lanes == 1 else self.writer.put(f"extractelement {self.numbers.vector} {total}, i32 {lane}")
-        )

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recursa.kernels.emit import Function, Shape, module
+from recursa.kernels.emit import Function, module
 from recursa.kernels.native import machine_code
+from recursa.kernels.writer import Shape
 from recursa.spatial.counting import Counts
 
 Array = NDArray[Any]

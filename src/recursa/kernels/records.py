@@ -23,9 +23,10 @@ import numpy as np
 
 from recursa.errors import UntraceableError
 from recursa.kernels.cache import CODE, RECORD, entry_key, fetch, keep
-from recursa.kernels.emit import Function, Shape
+from recursa.kernels.emit import Function
 from recursa.kernels.native import code_key, machine_code, setting_text
 from recursa.kernels.programs import Array, Program, Tables
+from recursa.kernels.writer import Shape
 from recursa.spatial.counting import Counts
 from recursa.version import __version__
 

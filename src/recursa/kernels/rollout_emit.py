@@ -17,9 +17,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from recursa.kernels.emit import Function, Shape, module
+from recursa.kernels.emit import Function, module
 from recursa.kernels.loop_writer import LoopWriter, lanes_to_rows, rows_to_lanes
 from recursa.kernels.programs import Program
+from recursa.kernels.writer import Shape
 
 CONTROL = (
     "first",  # the first block of rows

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recursa.kernels.emit import Shape
 from recursa.kernels.kernel import worker_pool
 from recursa.kernels.native import Native, simd_shape
 from recursa.kernels.programs import aligned
 from recursa.kernels.rollout_emit import CONTROL, POINTERS, Loop, Motions, Scheme
+from recursa.kernels.writer import Shape
 from recursa.waits import spoken
 
 Array = NDArray[Any]

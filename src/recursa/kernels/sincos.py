@@ -8,12 +8,9 @@ kernels do this in float64.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from recursa.kernels.doubles import Doubles
-
-if TYPE_CHECKING:
-    from recursa.kernels.emit import Writer
+from recursa.kernels.writer import Shape, Writer
 
 LARGEST = 1.0e5
 TOGETHER = 8  # angles of one state in a vector: a register of the widest processors, two or four of others
@@ -162,12 +159,6 @@ class _Angles(Doubles):
         )
 
     def _libm(self, name: str, x: str) -> str:
-        self.writer.intrinsics.add(f"declare double @llvm.{name}.f64(double)")
-        if self.width == 1:
-            return self.writer.put(f"call double @llvm.{name}.f64(double {x})")
-        result = "poison"
-        for lane in range(self.width):
-            entry = self.lane(x, lane)
-            value = self.writer.put(f"call double @llvm.{name}.f64(double {entry})")
-            result = self.writer.put(f"insertelement {self.vector} {result}, double {value}, i32 {lane}")
-        return result
+        one = Shape(1)
+        entries = [self.writer.lane(x, lane, self.shape) for lane in range(self.width)]
+        return self.writer.gathered([self.writer.call(name, entry, shape=one) for entry in entries], self.shape)

@@ -37,8 +37,8 @@ from recursa.sweeps import (
     tip_to_base,
 )
 from recursa.sweeps.engine import begins_walk
-from recursa.walks.factors import HINGE, Hinge, behind
-from recursa.walks.mass_matrix_inverse import COMPLIANCE, INVERSE_BUFFERS, OUTWARD, across, yielding_to
+from recursa.walks.factors import HINGE
+from recursa.walks.mass_matrix_inverse import COMPLIANCE, INVERSE_BUFFERS, OUTWARD, Hinge, across, behind, yielding_to
 from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions
 
 Rows = Mapping[int, Sequence[int]]  # those of (omega, v) that count, by link number

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from recursa.errors import UntraceableError
-from recursa.kernels.emit import Shape, module, straight_function
+from recursa.kernels.emit import module, straight_function
 from recursa.kernels.graph import Graph, Traced
 from recursa.kernels.kernel import MAX_NODES, program
 from recursa.kernels.native import Native, simd_shape
 from recursa.kernels.switch import Switch, extension
+from recursa.kernels.writer import Shape
 from recursa.model.model import Model
 from recursa.reach.frames import Frames
 from recursa.reach.levels import AT_A_LIMIT, LEAST_DAMPING, LOOKS, SMALLEST_ROW

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rotation import Rotation
-from recursa.spatial.scalars import Scalar, one_operand, reciprocal
+from recursa.spatial.scalars import Scalar, one_operand
+from recursa.spatial.small_systems import solve_positive
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 
@@ -155,11 +156,10 @@ class ArticulatedInertia(NamedTuple):
         >>> [round(x, 12) for x in ArticulatedInertia.from_rigid(body).solve(body @ m).components()]
         [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
         """
-        top, bottom = (
-            zip(self.moment.rows(), self.coupling, strict=True),
-            zip(self.coupling.T, self.mass.rows(), strict=True),
-        )
-        return Motion.of(_solve_symmetric([[*left, *right] for left, right in (*top, *bottom)], force.components()))
+        top = zip(self.moment.rows(), self.coupling, strict=True)
+        bottom = zip(self.coupling.T, self.mass.rows(), strict=True)
+        rows = [[*left, *right] for left, right in (*top, *bottom)]
+        return Motion.of(solve_positive(rows, force.components(), judged=False))
 
     def minus_dyad(self, u: Force, weighted: Force) -> ArticulatedInertia:
         """``P - u g^T`` where ``g`` is a multiple of ``u``, so that it stays symmetric: P+ = P - U D^-1 U^T."""
@@ -236,22 +236,3 @@ def _plus_transpose(a: Mat3) -> SymMat3:
     """``A + A^T``."""
     x, y, z = a
     return SymMat3(x.x + x.x, y.y + y.y, z.z + z.z, x.y + y.x, x.z + z.x, y.z + z.y)
-
-
-def _solve_symmetric(rows: Sequence[Sequence[Scalar]], right: Sequence[Scalar]) -> list[Scalar]:
-    """``inv(A) b`` for a symmetric positive A, of which the upper triangle is read."""
-    left = [list(row) for row in rows]
-    x, inverse_d = list(right), []
-    for k, row in enumerate(left):  # what remains after eliminating unknown k
-        inverse_d.append(reciprocal(row[k]))
-        for i in range(k + 1, len(left)):
-            factor = row[i] * inverse_d[k]
-            for j in range(i, len(left)):
-                left[i][j] = left[i][j] - factor * row[j]
-            x[i] = x[i] - factor * x[k]
-    for k in reversed(range(len(left))):
-        known = x[k]
-        for i in range(k + 1, len(left)):
-            known = known - left[k][i] * x[i]
-        x[k] = known * inverse_d[k]
-    return x

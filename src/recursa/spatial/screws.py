@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import Literal, NamedTuple, TypeVar
 
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.mat3 import Mat3
@@ -188,15 +190,46 @@ def _turned_symmetric(c: Scalar, s: Scalar, a: Mat3) -> SymMat3:
     return SymMat3(x.x - su, y.y + su, z.z, c * u - x.y, c * x.z - s * y.z, s * x.z + c * y.z)
 
 
+_Carried = TypeVar("_Carried", Vec3, SymMat3, Mat3, Force, Motion, RigidInertia, ArticulatedInertia)
+
+
+def _inward(carry: Callable[[Screw, _Carried], _Carried]) -> Callable[[ScrewChain, _Carried], _Carried]:
+    """What one screw does from B to A, done by a chain: the last screw comes first."""
+
+    @wraps(carry)
+    def carried(self: ScrewChain, value: _Carried) -> _Carried:
+        for screw in reversed(self.screws):
+            value = carry(screw, value)
+        return value
+
+    return carried
+
+
+def _outward(carry: Callable[[Screw, _Carried], _Carried]) -> Callable[[ScrewChain, _Carried], _Carried]:
+    """What one screw does from A to B, done by a chain."""
+
+    @wraps(carry)
+    def carried(self: ScrewChain, value: _Carried) -> _Carried:
+        for screw in self.screws:
+            value = carry(screw, value)
+        return value
+
+    return carried
+
+
+class _Screws(NamedTuple):
+    screws: tuple[Screw, ...]
+
+
 @one_operand
-class ScrewChain(NamedTuple):
+class ScrewChain(_Screws):
     """Screws one after the other, ``first @ ... @ last``: a step between frames that sit on joint axes.
 
     Two of them are one Denavit-Hartenberg step, at 20 mul 12 add a force and 32 mul 32 add a rigid inertia: modified
-    first about x (alpha, a), then about z (theta, d); standard the other way round.
+    first about x (alpha, a), then about z (theta, d); standard the other way round. None at all change nothing.
     """
 
-    screws: tuple[Screw, ...]
+    __slots__ = ()
 
     def general(self) -> Transform:
         """The same as a general transform."""
@@ -216,67 +249,10 @@ class ScrewChain(NamedTuple):
 
     def origin(self) -> Vec3:
         """The origin of B in A; it does not depend on the last screw's angle."""
-        place = ZERO
-        for screw in reversed(self.screws):
-            place = screw.point(place)
-        return place
+        return _inward(Screw.point)(self, ZERO)
 
-    def rotate(self, v: Vec3) -> Vec3:
-        """A free vector from B to A, 4 mul 2 add a screw."""
-        for screw in reversed(self.screws):
-            v = screw.rotate(v)
-        return v
-
-    def inverse_rotate(self, v: Vec3) -> Vec3:
-        """A free vector from A to B, 4 mul 2 add a screw."""
-        for screw in self.screws:
-            v = screw.inverse_rotate(v)
-        return v
-
-    def symmetric(self, a: SymMat3) -> SymMat3:
-        """A symmetric tensor from B to A, ``R A R^T``, 8 mul 8 add a screw."""
-        for screw in reversed(self.screws):
-            a = screw.symmetric(a)
-        return a
-
-    def tensor(self, a: Mat3) -> Mat3:
-        """Any tensor from B to A, ``R A R^T``, 12 mul 11 add a screw."""
-        for screw in reversed(self.screws):
-            a = screw.tensor(a)
-        return a
-
-    def force(self, f: Force) -> Force:
-        """Force from B to A, 10 mul 6 add a screw."""
-        for screw in reversed(self.screws):
-            f = screw.force(f)
-        return f
-
-    def motion(self, m: Motion) -> Motion:
-        """Motion from B to A."""
-        for screw in reversed(self.screws):
-            m = screw.motion(m)
-        return m
-
-    def inverse_motion(self, m: Motion) -> Motion:
-        """Motion from A to B."""
-        for screw in self.screws:
-            m = screw.inverse_motion(m)
-        return m
-
-    def inverse_force(self, f: Force) -> Force:
-        """Force from A to B."""
-        for screw in self.screws:
-            f = screw.inverse_force(f)
-        return f
-
-    def inertia(self, i: RigidInertia) -> RigidInertia:
-        """Rigid inertia from B to A, 16 mul 16 add a screw."""
-        for screw in reversed(self.screws):
-            i = screw.inertia(i)
-        return i
-
-    def articulated(self, p: ArticulatedInertia) -> ArticulatedInertia:
-        """Articulated inertia from B to A."""
-        for screw in reversed(self.screws):
-            p = screw.articulated(p)
-        return p
+    rotate, inverse_rotate = _inward(Screw.rotate), _outward(Screw.inverse_rotate)
+    force, inverse_force = _inward(Screw.force), _outward(Screw.inverse_force)
+    motion, inverse_motion = _inward(Screw.motion), _outward(Screw.inverse_motion)
+    symmetric, tensor = _inward(Screw.symmetric), _inward(Screw.tensor)
+    inertia, articulated = _inward(Screw.inertia), _inward(Screw.articulated)

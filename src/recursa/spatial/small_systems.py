@@ -22,17 +22,17 @@ _FINER = 8.0  # rows made orthogonal one by one are known that much better: from
 _ROTATIONS = 32.0  # units of rounding that rotating three rows into other axes can leave
 
 
-def solve_positive(rows: Rows, right: Sequence[Scalar], alike: int = 1) -> list[Scalar]:
+def solve_positive(rows: Rows, right: Sequence[Scalar], alike: int = 1, *, judged: bool = True) -> list[Scalar]:
     """``inv(A) b`` of a symmetric positive A by its L D L* factors; the upper triangle is read.
 
-    Rows come in groups of ``alike`` that have a unit in common.
+    Rows come in groups of ``alike`` that have a unit in common. Pivots that are not ``judged`` are taken as they are.
 
     >>> solve_positive([[4.0, 2.0], [2.0, 3.0]], [2.0, 5.0])
     [-0.5, 2.0]
     >>> solve_positive([[1.0, 0.1], [0.1, 0.01]], [1.0, 1.0])
     [-inf, inf]
     """
-    unit, _, inverse_d = _factors_of_positive(rows, alike)
+    unit, _, inverse_d = _factors_of_positive(rows, alike, judged=judged)
     x = _forward(unit, right)
     return _substituted(unit, [entry * d for entry, d in zip(x, inverse_d, strict=True)])
 
@@ -67,15 +67,19 @@ def _forward(unit: Rows, right: Sequence[Scalar]) -> list[Scalar]:
     return x
 
 
-def _factors_of_positive(rows: Rows, alike: int = 1) -> tuple[list[list[Scalar]], list[Scalar], list[Scalar]]:
+def _factors_of_positive(
+    rows: Rows, alike: int = 1, *, judged: bool = True
+) -> tuple[list[list[Scalar]], list[Scalar], list[Scalar]]:
     """L*, D and inv(D) of a symmetric positive matrix, of which the upper triangle is read."""
     size = len(rows)
     left, pivots, inverse_d = [list(row) for row in rows], list[Scalar](), list[Scalar]()
     unit: list[list[Scalar]] = [[0.0] * size for _ in range(size)]
     usual = _felt([rows[k][k] for k in range(size)], alike)
     for k, row in enumerate(left):
-        taken = sum((y * y * rows[i][i] for i, y in enumerate(_combination(unit, k))), start=usual[k])
-        pivots.append(unless_rounding(row[k], taken))
+        pivots.append(row[k])
+        if judged:
+            taken = sum((y * y * rows[i][i] for i, y in enumerate(_combination(unit, k))), start=usual[k])
+            pivots[k] = unless_rounding(row[k], taken)
         inverse_d.append(reciprocal(pivots[k]))
         for i in range(k + 1, size):
             unit[k][i] = row[i] * inverse_d[k]

@@ -10,7 +10,8 @@ from recursa.dynamics.derivatives import (
     COLUMN_RATES,
     COMPOSITE_MOMENTUM,
     COMPOSITE_RATE,
-    own_steps,
+    REACHES,
+    diagonal_steps,
     pair_derivatives,
 )
 from recursa.dynamics.gathering import matrices_of_pairs
@@ -40,7 +41,7 @@ DERIVATIVE_BUFFERS = (
 
 def outward_sums(*, losses: bool = False, springs: bool = False) -> tuple[Step, ...]:
     """What adds up over everything outward, and what joints inward meet of it."""
-    return (*SUMS, *(in_root(step, S="rates") for step in own_steps(losses=losses, springs=springs)))
+    return (*SUMS, in_root(REACHES, S="rates"), *diagonal_steps(losses=losses, springs=springs))
 
 
 @cache

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 from recursa.dynamics.articulated import Elimination, eliminated, filtered
 from recursa.dynamics.factorization import FACTOR_PLAN, INVERSE_FACTOR_PLAN
@@ -25,15 +24,8 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward, tip_to_base
 from recursa.sweeps.batching import Array
-from recursa.walks.mass_matrix_inverse import INVERSE_BUFFERS, OUTWARD
+from recursa.walks.mass_matrix_inverse import INVERSE_BUFFERS, OUTWARD, Hinge, behind
 from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions
-
-
-class Hinge(NamedTuple):
-    """What a force meets that comes past a joint: its motions, and G."""
-
-    columns: Motions
-    gains: Forces
 
 
 def hinge(done: tuple[Elimination, ...]) -> tuple[Hinge, Forces]:
@@ -41,14 +33,6 @@ def hinge(done: tuple[Elimination, ...]) -> tuple[Hinge, Forces]:
     units = (tuple(1.0 if i == k else 0.0 for i in range(len(done))) for k in range(len(done)))
     gains = tuple(filtered(done, unit, Force.zero())[1] for unit in units)
     return Hinge(tuple(one.column for one in done), gains), gains
-
-
-def behind(at: Hinge, force: Force) -> tuple[tuple[Scalar, ...], Force]:
-    """``s.c`` of every freedom, and ``c - G s.c``."""
-    along, rest = tuple(column.dot(force) for column in at.columns), force
-    for gain, value in zip(at.gains, along, strict=True):
-        rest = rest - gain * value
-    return along, rest
 
 
 def past(at: Hinge, coming: Forces) -> tuple[Block, Forces]:

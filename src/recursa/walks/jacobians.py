@@ -6,14 +6,13 @@ whatever it moves. For more links than that is worth, loops make columns from ve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from recursa.dynamics.kinematics import (
     POSE,
     RELATIVE,
     frame_function,
-    in_mixed,
     motion_entries,
     velocities_plan,
 )
@@ -28,44 +27,27 @@ from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward
 from recursa.walks.root_axes import BUFFERS, COLUMNS, PLACE, Motions
 
-
-def columns_in_world(joint: Joint, pose: Transform) -> Motions:
-    """H* of a joint in world axes at the world origin."""
-    return tuple(pose.motion(column) for column in joint.columns())
+Change = Callable[[Transform, Motion], Motion]  # of frame, with the pose of the body
 
 
-def own_in_body(joint: Joint, pose: Transform) -> Motions:
-    """H* of a joint as its own body sees it."""
-    return joint.columns()
+def own_columns(change: Change, joint: Joint, pose: Transform) -> Motions:
+    """H* of a joint at its own body, changed to a frame."""
+    return tuple(change(pose, column) for column in joint.columns())
 
 
-def own_in_mixed(joint: Joint, pose: Transform) -> Motions:
-    """The same in world axes."""
-    return tuple(in_mixed(pose, column) for column in joint.columns())
-
-
-def seen_in_body(columns: Motions, place: Transform, pose: Transform) -> Motions:
-    """Columns in root axes as a body further out sees them."""
-    return tuple(place.inverse_motion(column) for column in columns)
-
-
-def seen_in_mixed(columns: Motions, place: Transform, pose: Transform) -> Motions:
-    """The same in world axes."""
-    return tuple(in_mixed(pose, column) for column in seen_in_body(columns, place, pose))
-
-
-_OWN = {"body": own_in_body, "mixed": own_in_mixed, "world": columns_in_world}
-_SEEN = {"body": seen_in_body, "mixed": seen_in_mixed}
+def seen_columns(change: Change, columns: Motions, place: Transform, pose: Transform) -> Motions:
+    """Columns in root axes as a body further out sees them, changed to a frame."""
+    return tuple(change(pose, place.inverse_motion(column)) for column in columns)
 
 
 def jacobians_plan(frame: str) -> Plan:
     """Columns of every joint at its body, and at every body outward."""
-    frame_function(frame)  # an unknown frame is an error here too
-    own = Step(_OWN[frame], ("joint", "W"), ("own",), f"J(k, k) in frame '{frame}'")
+    change = frame_function(frame)
+    own = Step(partial(own_columns, change), ("joint", "W"), ("own",), f"J(k, k) in frame '{frame}'")
     buffers = (*BUFFERS, Buffer("W", IDENTITY_TRANSFORM), Buffer("own", ()), Buffer("J", ()))
     if frame == "world":
         return Plan("jacobians", buffers, (base_to_tip(RELATIVE, POSE, own),))
-    seen = Step(_SEEN[frame], ("S@here", "O@start", "W@start"), ("J",), f"J(k, j) in frame '{frame}'")
+    seen = Step(partial(seen_columns, change), ("S@here", "O@start", "W@start"), ("J",), f"J(k, j) in frame '{frame}'")
     return Plan("jacobians", buffers, (base_to_tip(RELATIVE, POSE, PLACE, COLUMNS, own), from_each_inward(seen)))
 
 

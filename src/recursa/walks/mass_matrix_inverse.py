@@ -28,6 +28,13 @@ from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_
 from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions, in_root
 
 
+class Hinge(NamedTuple):
+    """What a force meets that comes past a joint: its motions, and G."""
+
+    columns: Motions
+    gains: Forces
+
+
 class FreeHinge(NamedTuple):
     """What a force that comes past a joint meets: H*, inv(D), G, and how the parent yields to G."""
 
@@ -50,15 +57,20 @@ def hinge(done: tuple[Elimination, ...], parent: ArticulatedInertia) -> tuple[Fr
     return FreeHinge(tuple(one.column for one in done), inverse_d, gains, yields), gains, own
 
 
+def behind(at: Hinge | FreeHinge, force: Force) -> tuple[tuple[Scalar, ...], Force]:
+    """``s.c`` of every freedom, and ``c - G s.c``."""
+    along, rest = tuple(column.dot(force) for column in at.columns), force
+    for gain, value in zip(at.gains, along, strict=True):
+        rest = rest - gain * value
+    return along, rest
+
+
 def past(at: FreeHinge, coming: Forces) -> tuple[Block, Forces, Forces]:
     """Entries of an inner joint with an outer one, what is left of its forces, and the same as they came."""
     entries: list[tuple[Scalar, ...]] = []
     left: list[Force] = []
     for force in coming:
-        along = [column.dot(force) for column in at.columns]
-        rest = force
-        for gain, value in zip(at.gains, along, strict=True):
-            rest = rest - gain * value
+        along, rest = behind(at, force)
         entries.append(
             tuple(
                 motion.dot(rest) - reduce(add, (d * value for d, value in zip(row, along, strict=True)))

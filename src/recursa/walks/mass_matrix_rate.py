@@ -22,6 +22,7 @@ from recursa.dynamics.kinematics import VELOCITY
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, from_each_inward, tip_to_base
 from recursa.walks.root_axes import AT_REST, BUFFERS, COMPOSITE, along, free_root, in_root
@@ -32,6 +33,10 @@ class Felt(NamedTuple):
 
     by_column: Force
     by_rate: Force
+
+    def carried(self, step: Transform) -> Felt:
+        """To the parent, in link axes."""
+        return Felt(step.force(self.by_column), step.force(self.by_rate))
 
 
 Reaches = tuple[Felt, ...]  # one per freedom of a joint
@@ -95,9 +100,9 @@ MASS_RATE_PAIRS = Plan(
 # ---- times a vector --------------------------------------------------------------------------------------------------
 
 
-def momentum_forces(columns: Motions, rates: Motions, total: RigidInertia, momentum: Force) -> tuple[Reaches, Block]:
+def momentum_forces(joint: Joint, rates: Motions, total: RigidInertia, momentum: Force) -> tuple[Reaches, Block]:
     """``R s' + crf(s) p`` and ``R s``, and the entries that pair a joint with itself."""
-    carried = [total @ rate for rate in rates]
+    columns, carried = joint.columns(), [total @ rate for rate in rates]
     found = tuple(Felt(force + s.cross_force(momentum), total @ s) for s, force in zip(columns, carried, strict=True))
     return found, dots(columns, carried)
 
@@ -108,6 +113,9 @@ def momentum_changes(columns: Motions, rates: Motions, outer: Reaches) -> TwoWay
         dots(columns, [felt.by_column for felt in outer]),
         tuple(tuple(rate.dot(felt.by_rate) for rate in rates) for felt in outer),
     )
+
+
+MOMENTUM_FORCES = Step(momentum_forces, ("joint", "dS", "R", "p"), ("felt", "own"), "R s' + crf(s) p, R s")
 
 
 @cache
@@ -125,7 +133,7 @@ def mass_times_pairs(vector: str) -> Plan:
             tip_to_base(
                 COMPOSITE,
                 in_root(COMPOSITE_MOMENTUM, h="p"),
-                Step(momentum_forces, ("S", "dS", "R", "p"), ("felt", "own"), "R s' + crf(s) p, R s"),
+                in_root(MOMENTUM_FORCES),
             ),
             from_each_inward(
                 Step(
