@@ -56,7 +56,7 @@ def read_urdf(urdf: str, floating: str | None) -> tuple[Any, str]:
     try:
         return _compiled(root, floating), ""
     except ValueError as error:
-        first = _one_line(error)
+        first = " ".join(str(error).removeprefix("Error:").split())
     compiler.set("balanceinertia", "true")
     try:
         return _compiled(root, floating), f"MuJoCo refused the file ({first}) and was let alter its inertias"
@@ -98,7 +98,3 @@ def read_mjcf(source: Source) -> Any:
     if model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY):
         model.opt.gravity[:] = 0.0
     return model
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).removeprefix("Error:").split())
