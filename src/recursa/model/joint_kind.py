@@ -157,8 +157,8 @@ class JointKind:
         return self.transform(hinge, self.coordinates(hinge, pose))
 
     def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        """The speeds whose :meth:`motion` comes nearest to a motion."""
-        raise NotImplementedError
+        """The speeds whose :meth:`motion` comes nearest to a motion; columns of unit length at right angles."""
+        return tuple(c.angular.dot(motion.angular) + c.linear.dot(motion.linear) for c in self.columns(hinge))
 
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """dq/dt, as many numbers as coordinates. A quaternion counts as if it had unit length."""

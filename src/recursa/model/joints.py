@@ -40,9 +40,6 @@ class Revolute(JointKind):
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return Transform(Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation)), ZERO)
 
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        return (hinge.axis.dot(motion.angular),)
-
 
 class Prismatic(JointKind):
     """Translation along the axis; q in metres."""
@@ -65,9 +62,6 @@ class Prismatic(JointKind):
 
     def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
         return (hinge.axis.dot(pose.translation),)
-
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        return (hinge.axis.dot(motion.linear),)
 
 
 class Helical(JointKind):
@@ -158,9 +152,6 @@ class Spherical(JointKind):
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return Transform(pose.rotation, ZERO)
 
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        return tuple(motion.angular)
-
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return _quaternion_rates(q, v)
 
@@ -237,10 +228,6 @@ class Planar(JointKind):
         turn = Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation))
         return Transform(turn, pose.translation - hinge.axis * hinge.axis.dot(pose.translation))
 
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        ex, ey, _ = hinge.plane.columns()
-        return hinge.axis.dot(motion.angular), ex.dot(motion.linear), ey.dot(motion.linear)
-
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         w, vx, vy = v
         c, s = cos(q[2]), sin(q[2])
@@ -295,9 +282,6 @@ class Translation(JointKind):
 
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return Transform(IDENTITY, pose.translation)
-
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        return tuple(motion.linear)
 
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         return tuple(float(x) for x in rng.uniform(-1.0, 1.0, 3))
@@ -354,9 +338,6 @@ class Free(JointKind):
 
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return pose
-
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        return motion.components()
 
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         rotation = Rotation.from_quaternion(Quaternion(*q[3:7]))
