@@ -25,7 +25,6 @@ from recursa.formats.mjcf_numbers import (
     reordered,
     shift,
     unbounded,
-    vector,
 )
 from recursa.formats.mjcf_text import Prepared, prepare
 from recursa.formats.source import Source
@@ -192,7 +191,7 @@ class _Translation:
     ) -> Iterator[tuple[LinkRecord, JointRecord]]:
         """The link of a body, before it those between its joints."""
         for joint in joints:
-            anchor = vector(self.model.jnt_pos[joint])
+            anchor = Vec3(*self.model.jnt_pos[joint])
             start, back = composed(placed, shift(anchor)) if any(anchor) else placed, self._back(joint)
             start = start if back is IDENTITY_TRANSFORM else composed(start, back)
             if joint == joints[-1]:
@@ -214,7 +213,7 @@ class _Translation:
         kind, ref = self.model.jnt_type[joint], self._ref(joint)
         if kind == BALL or ref == 0.0:
             return IDENTITY_TRANSFORM
-        axis = vector(self.model.jnt_axis[joint])
+        axis = Vec3(*self.model.jnt_axis[joint])
         if kind != HINGE:
             return shift(axis * -ref)
         return Transform(Rotation.from_axis_cos_sin(axis, *cos_sin(-ref)).snapped(), ZERO)
@@ -269,7 +268,7 @@ class _Translation:
             child,
             placed if rotation is placed.rotation else Transform(rotation, placed.translation),
             after if any(after.translation) else IDENTITY_TRANSFORM,
-            vector(model.jnt_axis[joint]) if KINDS[kind].has_axis else X_AXIS,
+            Vec3(*model.jnt_axis[joint]) if KINDS[kind].has_axis else X_AXIS,
             0.0,
             reordered([x + self.armature.get(joint, 0.0) for x in model.dof_armature[own]]),
             reordered([x + self.damping.get(joint, 0.0) for x in model.dof_damping[own]]),

@@ -8,13 +8,16 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
+from numpy.polynomial import Polynomial
+
 from recursa.formats.mjcf_names import Names
-from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, codes, names_in, pose, reordered, unbounded, vector
+from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, codes, names_in, pose, reordered, unbounded
 from recursa.formats.mjcf_text import Prepared
 from recursa.model.description import Actuator, Closure, NamedState, Note, Relation
 from recursa.spatial.constants import rotation_of
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Force
 
 REFERENCE_STATE = "qpos0"
@@ -77,8 +80,8 @@ class Extras:
             return bodies[0], bodies[1], first, second
         bodies = [self.names.bodies[one], self.names.bodies[other]]
         if kind == "connect":
-            return bodies[0], bodies[1], Transform(IDENTITY, vector(data[:3])), Transform(IDENTITY, vector(data[3:6]))
-        return bodies[0], bodies[1], pose(data[3:6], data[6:10]), Transform(IDENTITY, vector(data[:3]))
+            return bodies[0], bodies[1], Transform(IDENTITY, Vec3(*data[:3])), Transform(IDENTITY, Vec3(*data[3:6]))
+        return bodies[0], bodies[1], pose(data[3:6], data[6:10]), Transform(IDENTITY, Vec3(*data[:3]))
 
     def relations(self) -> tuple[Relation, ...]:
         """Joints that follow others: ``q - ref = polynomial(q_other - ref_other)``, multiplied out."""
@@ -132,16 +135,11 @@ class Extras:
                 what = "what it does to the joints depends on their positions"
                 self._note("actuator", f"actuator '{name}' was left out: {what}.", line=lines.get(name))
                 continue
-            plain = self._plain(k)
+            plain = not (model.actuator_dyntype[k] or model.actuator_gaintype[k] or model.actuator_biastype[k])
             if not plain:
                 what = "has dynamics or feedback of its own, which are not modelled"
                 self._note("servo", f"actuator '{name}' {what}: its force acts here as it is.", line=lines.get(name))
             yield Actuator(name, gears, self._force(k, plain), lines.get(name))
-
-    def _plain(self, k: int) -> bool:
-        """Whether the force is the control times a constant."""
-        model = self.model
-        return not (model.actuator_dyntype[k] or model.actuator_gaintype[k] or model.actuator_biastype[k])
 
     def _force(self, k: int, plain: bool) -> tuple[float, float] | None:
         """The range of the force; ``plain``: whether that is the control times a constant."""
@@ -167,7 +165,8 @@ class Extras:
             freedoms = reordered(gear) if kind == FREE else tuple(gear[: 3 if kind == BALL else 1])
             return ((self.names.joints[target], freedoms),)
         if transmission == codes.by_tendon and self._fixed(target):
-            return tuple((self.names.joints[joint], (gear[0] * by,)) for joint, by in self._path(target))
+            path = range(model.tendon_adr[target], model.tendon_adr[target] + model.tendon_num[target])
+            return tuple((self.names.joints[model.wrap_objid[k]], (gear[0] * model.wrap_prm[k],)) for k in path)
         if transmission == codes.at_site and model.actuator_trnid[k][1] < 0:
             return self._thrust(target, gear)
         return None
@@ -182,18 +181,13 @@ class Extras:
         joint = model.body_jntadr[body]
         if joint < 0 or model.jnt_type[joint] != FREE:
             return None
-        wrench = place.force(Force(vector(gear[3:]), vector(gear[:3])))
+        wrench = place.force(Force(Vec3(*gear[3:]), Vec3(*gear[:3])))
         return ((self.names.joints[joint], tuple(wrench.components())),)
 
     def _fixed(self, tendon: int) -> bool:
         """Whether a tendon is a linear function of joint coordinates."""
         first = self.model.tendon_adr[tendon]
         return bool(self.model.wrap_type[first] == self.codes.over_joints)
-
-    def _path(self, tendon: int) -> Iterator[tuple[int, float]]:
-        first = self.model.tendon_adr[tendon]
-        for k in range(first, first + self.model.tendon_num[tendon]):
-            yield self.model.wrap_objid[k], self.model.wrap_prm[k]
 
     # ---- states ------------------------------------------------------------------------------------------------------
 
@@ -227,7 +221,7 @@ class Extras:
         own = qvel[first : first + (6 if kind == FREE else 3 if kind == BALL else 1)]
         if kind == FREE:
             at = self.model.jnt_qposadr[joint]
-            own[:3] = rotation_of(qpos[at + 3 : at + 7]).inverse_times(vector(own[:3]))
+            own[:3] = rotation_of(qpos[at + 3 : at + 7]).inverse_times(Vec3(*own[:3]))
         return self.names.joints[joint], reordered(own)
 
     # ---- what is not modelled ----------------------------------------------------------------------------------------
@@ -314,17 +308,9 @@ def _some(model: Any, array: str, row: int) -> bool:
 
 
 def _shifted(coefficients: Sequence[float], by: float) -> tuple[float, ...]:
-    """The polynomial of x whose values are those of another at ``x - by``; lowest power first, no zeros at the end.
+    """The polynomial of x whose values are those of another at ``x - by``; lowest power first.
 
     >>> _shifted((1.0, 2.0, 3.0), 1.0)
     (2.0, -4.0, 3.0)
     """
-    found: list[float] = []
-    for coefficient in reversed(coefficients):  # Horner: found * (x - by) + coefficient
-        raised = [0.0, *found]
-        lowered = [*(-by * c for c in found), 0.0]
-        found = [a + b for a, b in zip(raised, lowered, strict=True)] if found else [0.0]
-        found[0] += coefficient
-    while len(found) > 1 and found[-1] == 0.0:
-        found.pop()
-    return tuple(found)
+    return tuple(Polynomial(coefficients)(Polynomial((-by, 1.0))).coef.tolist())

@@ -40,10 +40,6 @@ class Format(NamedTuple):
     read: Callable[[Source, Options], Description]
 
 
-def _urdf(source: Source, options: Options) -> Description:
-    return read_urdf(source.content, source.path, strict=options.strict)
-
-
 FORMATS: dict[str, Format] = {
     "xacro": Format(
         "xacro",
@@ -51,7 +47,11 @@ FORMATS: dict[str, Format] = {
         lambda source, options: xacro.read_xacro(source, options.arguments, strict=options.strict),
     ),
     "sdf": Format("SDF", lambda root, text: root == "sdf", lambda source, options: read_sdf(source, options.arguments)),
-    "urdf": Format("URDF", lambda root, text: root == "robot", _urdf),
+    "urdf": Format(
+        "URDF",
+        lambda root, text: root == "robot",
+        lambda source, options: read_urdf(source.content, source.path, strict=options.strict),
+    ),
     "mjcf": Format(
         "MJCF (MuJoCo's XML)",
         lambda root, text: root in ("mujoco", "mujocoinclude"),
