@@ -34,7 +34,8 @@ def to_pandas(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Map
     units: dict[str, str] = {}
     for quantity, values in vectors.items():
         ending = "" if quantity == "q" else f":{quantity}"
-        for k, (name, unit) in enumerate(zip(_names(robot, quantity), _units(robot, quantity), strict=True)):
+        names = coordinate_names(robot.model) if quantity == "q" else freedom_names(robot.model)
+        for k, (name, unit) in enumerate(zip(names, _units(robot, quantity), strict=True)):
             columns[name + ending], units[name + ending] = values[..., k].ravel(), unit
     for name, values in scalars.items():
         columns[name], units[name] = values, "J"
@@ -79,10 +80,6 @@ def _rows(vectors: Mapping[str, Array]) -> dict[str, int]:
     shape = next(iter(vectors.values())).shape[:-2]
     names = ["row"] if len(shape) == 1 else [f"row{k + 1}" for k in range(len(shape))]
     return dict(zip(names, shape, strict=True))
-
-
-def _names(robot: Robot, quantity: str) -> tuple[str, ...]:
-    return coordinate_names(robot.model) if quantity == "q" else freedom_names(robot.model)
 
 
 def _units(robot: Robot, quantity: str) -> tuple[str, ...]:
