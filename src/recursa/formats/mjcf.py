@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from recursa.errors import ModelError
 from recursa.formats.mjcf_extras import Extras, reflected
@@ -52,8 +52,7 @@ def read_mjcf(source: Source) -> Description:
     >>> [link.name for link in rod.links], rod.joints[0].kind, round(rod.links[1].com.z, 12)
     (['world', 'rod'], 'continuous', -0.5)
     """
-    compiled = compile_mjcf(source)
-    return _Translation(compiled.model, compiled.prepared).description(source.path)
+    return _Translation(*compile_mjcf(source)).description(source.path)
 
 
 _SPOILING = "unknown exception"  # after it MuJoCo 4.0 waits for a lock of its own in the next call, for ever
@@ -61,28 +60,16 @@ _spoiled: list[str] = []
 _compiling = Lock()  # what is done with warnings is said for all threads together
 
 
-class Compiled(NamedTuple):
-    """MuJoCo's model of a text, and the text that it was given."""
-
-    model: Any
-    prepared: Prepared
-
-
-def compile_mjcf(source: Source) -> Compiled:
-    """What MuJoCo's compiler makes of a source; it opens no file itself."""
-    mujoco = mujoco_library()
-    prepared = prepare(source)
-    return Compiled(_compiled(mujoco, prepared), prepared)
-
-
-def _compiled(mujoco: Any, prepared: Prepared) -> Any:
+def compile_mjcf(source: Source) -> tuple[Any, Prepared]:
+    """MuJoCo's model of a source, and the text that its compiler was given; it opens no file itself."""
+    mujoco, prepared = mujoco_library(), prepare(source)
     with _compiling:
         if _spoiled:
             raise prepared.refused(f"an earlier text has spoiled its library ({_spoiled[0]}); start Python anew")
         before = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(_no_log)
         try:
-            return mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
+            return mujoco.MjModel.from_xml_string(prepared.text, prepared.files), prepared
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             if _SPOILING in str(error):
                 _spoiled.append(str(error))
@@ -127,22 +114,15 @@ class _Translation:
 
     def description(self, source: str | None) -> Description:
         self._check_numbers()
-        links, joints = [LinkRecord(WORLD_LINK)], list[JointRecord]()
-        for link, joint in self._bodies():
-            links.append(link)
-            joints.append(joint)
-        for site in range(len(self.names.sites)):
-            link, joint = self._site(site)
-            links.append(link)
-            joints.append(joint)
+        records = [*self._bodies(), *map(self._site, range(len(self.names.sites)))]
         extras = self.extras
         return Description(
             name=self.prepared.name or "robot",
-            links=tuple(links),
-            joints=tuple(joints),
+            links=(LinkRecord(WORLD_LINK), *[link for link, _ in records]),
+            joints=tuple([joint for _, joint in records]),
             closures=extras.closures(),
             relations=extras.relations(),
-            actuators=extras.actuators(),
+            actuators=extras.actuators,
             states=extras.states(),
             gravity=extras.gravity(),
             source=source,

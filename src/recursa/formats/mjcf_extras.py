@@ -27,7 +27,10 @@ _NO_TAU = "Add what it does to tau, or leave it out in both programs."
 
 
 class Extras:
-    """What stands beside the tree, as records; ``notes`` are filled as records are asked for."""
+    """What stands beside the tree, as records; ``notes`` are filled as records are asked for.
+
+    ``actuators`` are the motors whose force means constant generalised forces.
+    """
 
     def __init__(self, model: Any, names: Names, prepared: Prepared) -> None:
         self.model = model
@@ -35,7 +38,7 @@ class Extras:
         self.names = names
         self.prepared = prepared
         self.notes: list[Note] = []
-        self._actuators = tuple(self._read_actuators())
+        self.actuators = tuple(self._read_actuators())
         self._note_what_is_not_modelled()
 
     def _note(self, code: str, reason: str, fix: str = _NO_TAU, line: int | None = None) -> None:
@@ -104,22 +107,18 @@ class Extras:
 
     # ---- motors ------------------------------------------------------------------------------------------------------
 
-    def actuators(self) -> tuple[Actuator, ...]:
-        """Those whose force means constant generalised forces."""
-        return self._actuators
-
     def effort(self, joint: int) -> float | None:
         """The largest force at a joint: what it says itself, or what all motors that act on it can do together."""
         if self.model.jnt_actfrclimited[joint]:
             return max(map(abs, self.model.jnt_actfrcrange[joint])) or None
-        total = self._efforts.get(self.names.joints[joint], 0.0) if self._actuators else 0.0
+        total = self._efforts.get(self.names.joints[joint], 0.0) if self.actuators else 0.0
         return total if 0.0 < total < math.inf else None
 
     @cached_property
     def _efforts(self) -> dict[str, float]:
         """What all motors can do together, by joint."""
         found: dict[str, float] = {}
-        for actuator in self._actuators:
+        for actuator in self.actuators:
             for driven, gear in actuator.gears:
                 most = abs(gear[0]) * max(map(abs, actuator.force or (math.inf,)))
                 found[driven] = found.get(driven, 0.0) + most

@@ -211,7 +211,7 @@ class _Model:
             children += holder.children
         element.children = children
 
-    def _content(self, include: Element, included: set[Path]) -> Sequence[Element]:
+    def _content(self, include: Element, included: set[Path]) -> list[Element]:
         reference = include.attributes.get("file", "")
         content, path = self.shared.read(include, reference, self.main)
         real = path.resolve()

@@ -133,7 +133,7 @@ def _limit(joint: JointRecord, kind: JointType) -> list[str]:
 
     Other readers take a zero literally: as a joint without strength that never moves. Ours takes it as unknown.
     """
-    strength = {"effort": _bound(_known(joint.effort)), "velocity": _bound(_known(joint.velocity))}
+    strength = {"effort": _bound(joint.effort), "velocity": _bound(joint.velocity)}
     smooth = {"acceleration": joint.acceleration, "jerk": joint.jerk}
     strength |= {name: _bound(value) for name, value in smooth.items() if value is not None}
     if kind in LIMITED:
@@ -143,11 +143,9 @@ def _limit(joint: JointRecord, kind: JointType) -> list[str]:
     return [empty_tag("limit", strength)] if kind == "continuous" and known else []
 
 
-def _known(bound: float | None) -> float:
-    return math.inf if bound is None else bound
-
-
-def _bound(value: float) -> str:
+def _bound(value: float | None) -> str:
+    if value is None:
+        return numbers(LARGEST)
     return numbers(math.copysign(LARGEST, value) if math.isinf(value) else value)
 
 

@@ -94,7 +94,7 @@ def read_mjcf(source: Source) -> Any:
     """MuJoCo's model of an MJCF, with what it needs for the masses of bodies; looks are left out."""
     import mujoco
 
-    model = unconstrained(compile_mjcf(source).model)
+    model = unconstrained(compile_mjcf(source)[0])
     if model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY):
         model.opt.gravity[:] = 0.0
     return model
