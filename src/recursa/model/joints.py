@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -134,9 +133,6 @@ class Spherical(JointKind):
     def project(self, hinge: Hinge, force: Force) -> tuple[Scalar, ...]:
         return tuple(force.moment)
 
-    def neutral(self) -> tuple[float, ...]:
-        return (0.0, 0.0, 0.0, 1.0)
-
     def integrate(self, q: Sequence[Scalar], dv: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return tuple((Quaternion(*q) @ Quaternion.exp(Vec3(*dv))).normalized())
 
@@ -163,9 +159,6 @@ class Spherical(JointKind):
 
     def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return tuple(Vec3(*x).cross(Vec3(*y)))
-
-    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
-        return _random_quaternion(rng)
 
 
 class Planar(JointKind):
@@ -249,9 +242,6 @@ class Planar(JointKind):
     def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return 0.0, y[0] * x[2] - x[0] * y[2], x[0] * y[1] - y[0] * x[1]
 
-    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
-        return (*(float(x) for x in rng.uniform(-1.0, 1.0, 2)), float(rng.uniform(-math.pi, math.pi)))
-
 
 class Translation(JointKind):
     """Motion without rotation: q = (x, y, z) in metres along the axes of the joint's frame, v their rates."""
@@ -283,9 +273,6 @@ class Translation(JointKind):
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return Transform(IDENTITY, pose.translation)
 
-    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
-        return tuple(float(x) for x in rng.uniform(-1.0, 1.0, 3))
-
 
 class Free(JointKind):
     """Six freedoms: q = (x, y, z, qx, qy, qz, qw), v = (omega, v) of the link origin in link axes."""
@@ -314,9 +301,6 @@ class Free(JointKind):
 
     def project(self, hinge: Hinge, force: Force) -> tuple[Scalar, ...]:
         return force.components()
-
-    def neutral(self) -> tuple[float, ...]:
-        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
     def integrate(self, q: Sequence[Scalar], dv: Sequence[Scalar]) -> tuple[Scalar, ...]:
         pose = self.transform(_NO_HINGE, q)
@@ -358,9 +342,6 @@ class Free(JointKind):
     def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return Motion.of(x).cross_motion(Motion.of(y)).components()
 
-    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
-        return (*(float(x) for x in rng.uniform(-1.0, 1.0, 3)), *_random_quaternion(rng))
-
 
 _NO_HINGE = Hinge(ZERO)
 _NO_PITCH = 1e-18  # (m/rad)^2; below, the advance of a screw says nothing about its angle
@@ -401,10 +382,6 @@ def _turning(p: Sequence[Scalar], dp: Sequence[Scalar], ddp: Sequence[Scalar]) -
 def _relative(q0: Quaternion, q1: Quaternion) -> Quaternion:
     product = q0.conjugate() @ q1
     return product.scaled(1.0 / sqrt(product.norm_squared()))
-
-
-def _random_quaternion(rng: Any) -> tuple[float, ...]:
-    return tuple(Quaternion(*(float(x) for x in rng.normal(size=4))).normalized())
 
 
 KINDS: dict[str, JointKind] = {
