@@ -6,7 +6,7 @@ The package carries its text, ``src/recursa/formats/robot.schema.json``.
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING
+from dataclasses import MISSING, is_dataclass
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
@@ -15,7 +15,6 @@ from recursa.formats.records import (
     TAG,
     _by_name,
     _fields,
-    _is_record,
     _items,
     _optional,
     _tagged,
@@ -61,7 +60,7 @@ def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"anyOf": [_tagged_schema(one, definitions) for one in get_args(kind)]}
     if get_origin(kind) is UnionType:
         return {"anyOf": [_schema(one, definitions) for one in get_args(kind)]}
-    if _is_record(kind):
+    if is_dataclass(kind):
         return _defined(str(getattr(kind, "__name__", "")), _object_schema, kind, definitions)
     if get_origin(kind) is Literal:
         return {"enum": list(get_args(kind))}

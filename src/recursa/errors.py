@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 
 class RecursaError(Exception):
@@ -34,11 +35,7 @@ class ModelError(RecursaError, ValueError):
         self.reason = message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild_model_error, (type(self), self.reason, self.line, self.source))
-
-
-def _rebuild_model_error(cls: type[ModelError], reason: str, line: int | None, source: str | None) -> ModelError:
-    return cls(reason, line=line, source=source)
+        return (partial(type(self), line=self.line, source=self.source), (self.reason,))
 
 
 class ShapeError(RecursaError, ValueError):

@@ -270,14 +270,16 @@ def chain(n: int = 6, seed: int = 0, joints: Literal["revolute", "mixed"] = "rev
     _require_count(n, "chain")
     if joints not in ("revolute", "mixed"):
         raise unknown_name("choice of joints", joints, ("revolute", "mixed"))
-    return _random(f"chain{n}", [k - 1 for k in range(n)], seed, joints)
+    kinds = ["revolute", "prismatic"] if joints == "mixed" else ["revolute"]
+    return trusted(random_description(f"chain{n}", [k - 1 for k in range(n)], seed, kinds))
 
 
 def tree(n: int = 7, branching: int = 2, seed: int = 0) -> Robot:
     """A random tree of n revolute bodies in which every body carries up to ``branching`` others."""
     _require_count(n, "tree")
     _require_count(branching, "tree's branching")
-    return _random(f"tree{n}", [(k - 1) // branching if k else -1 for k in range(n)], seed, "revolute")
+    parents = [(k - 1) // branching if k else -1 for k in range(n)]
+    return trusted(random_description(f"tree{n}", parents, seed, ["revolute"]))
 
 
 def free_flyer(n: int = 3) -> Robot:
@@ -340,12 +342,6 @@ def space_robot() -> Robot:
             parent, where = child, (length, 0.0, 0.0)
         builder.frame(f"{side}_hand", parent=parent, xyz=where)
     return trusted(builder.description(), gravity=(0.0, 0.0, 0.0))
-
-
-def _random(name: str, parents: Sequence[int], seed: int, joints: str) -> Robot:
-    return trusted(
-        random_description(name, parents, seed, ["revolute", "prismatic"] if joints == "mixed" else ["revolute"])
-    )
 
 
 def random_description(name: str, parents: Sequence[int], seed: int, kinds: Sequence[str]) -> Description:

@@ -319,13 +319,11 @@ class Variations(Facade):
         there = self.model.description.constraints
         for name in names:
             if name not in [one.name for one in there]:
-                raise unknown_name("constraint", name, [one.name for one in there if one.name], owner=self._owner)
+                raise unknown_name(
+                    "constraint", name, [one.name for one in there if one.name], owner=f"robot '{self.model.name}'"
+                )
         kept = tuple(one for one in there if names and one.name not in names)
         return self._changed(description=replace(self.model.description, constraints=kept))
-
-    @property
-    def _owner(self) -> str:
-        return f"robot '{self.model.name}'"
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ CSV_COLUMNS = (
     "joint", "a", "alpha", "d", "theta", "mass", "cx", "cy", "cz", "ixx", "iyy", "izz", "ixy", "ixz", "iyz", "armature",
     "damping", "friction", "friction_negative", "lower", "upper", "effort", "velocity",
 )  # fmt: skip
-_PARTS = {
+PARTS = {
     "com": ("cx", "cy", "cz"),
     "inertia": ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
     "limits": ("lower", "upper"),
@@ -135,7 +135,7 @@ def _csv_row(columns: list[str], cells: list[str], number: int) -> LinedObject:
                 raise ModelError(error.reason, line=number) from None
     row = LinedObject({column: cell for column, cell in given.items() if column in ROW_KEYS})
     row.line = number
-    for name, parts in _PARTS.items():
+    for name, parts in PARTS.items():
         if any(part in given for part in parts):
             usual = "0" if name != "limits" else None
             row[name] = [given.get(part, usual or ("-inf" if part == "lower" else "inf")) for part in parts]
@@ -242,12 +242,13 @@ class _Table:
             value = [value[:3], value[3:]]
         if len(value) == 2:
             return pose_of(
-                (_numbers(value[0], 3, f"{key}.xyz"), _numbers(value[1], 3, f"{key}.rpy", self._turn())), key
+                (
+                    _numbers(value[0], 3, f"{key}.xyz"),
+                    _numbers(value[1], 3, f"{key}.rpy", self._angle if self.degrees else _number),
+                ),
+                key,
             )
         return pose_of([_numbers(row, 4, f"{key}[{k}]") for k, row in enumerate(value)], key)
-
-    def _turn(self) -> Callable[[Any, str], float]:
-        return self._angle if self.degrees else _number
 
     @staticmethod
     def _angle(value: Any, place: str) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recursa.files import known_suffix, named_file, write_together
-from recursa.formats.dh import CSV_COLUMNS
+from recursa.formats.dh import CSV_COLUMNS, PARTS
 from recursa.model.dh import Convention, DHLink
 from recursa.spatial.transform import Transform
 
@@ -100,7 +100,7 @@ class DHTable:
         ]
         flat = [_flat(row) for row in self.rows]
         columns = [column for column in CSV_COLUMNS if column != _BACKWARD or any(row[_BACKWARD] for row in flat)]
-        lines = [",".join(_cell(row, column) for column in columns) for row in flat]
+        lines = [",".join("" if row[column] is None else str(row[column]) for column in columns) for row in flat]
         return "\n".join([*head, ",".join(columns), *lines, ""])
 
 
@@ -126,23 +126,12 @@ def _given(row: DHLink) -> dict[str, Any]:
 
 
 def _flat(row: DHLink) -> dict[str, Any]:
-    com = dict(zip(("cx", "cy", "cz"), row.com, strict=True))
-    inertia = dict(zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), row.inertia, strict=True))
-    limits = dict(zip(("lower", "upper"), row.limits or (None, None), strict=True))
-    both = row.friction if isinstance(row.friction, tuple) else (row.friction, None)
-    friction = dict(zip(("friction", _BACKWARD), both, strict=True))
-    return {
-        **{field.name: getattr(row, field.name) for field in fields(DHLink)},
-        **com,
-        **inertia,
-        **limits,
-        **friction,
-    }
-
-
-def _cell(row: dict[str, Any], column: str) -> str:
-    value = row[column]
-    return "" if value is None else str(value)
+    """A row with one number, or none, in every column of a CSV file."""
+    values = {field.name: getattr(row, field.name) for field in fields(DHLink)}
+    values["friction"], values[_BACKWARD] = row.friction if isinstance(row.friction, tuple) else (row.friction, None)
+    for name, columns in PARTS.items():
+        values |= dict(zip(columns, values[name] or (None,) * len(columns), strict=True))
+    return values
 
 
 def _shown(what: str, pose: Transform) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from recursa.errors import ModelError
 from recursa.formats.mjcf_extras import Extras, reflected
@@ -25,7 +25,6 @@ from recursa.formats.mjcf_numbers import (
     reordered,
     shift,
     unbounded,
-    vector,
 )
 from recursa.formats.mjcf_text import Prepared, prepare
 from recursa.formats.source import Source
@@ -53,8 +52,7 @@ def read_mjcf(source: Source) -> Description:
     >>> [link.name for link in rod.links], rod.joints[0].kind, round(rod.links[1].com.z, 12)
     (['world', 'rod'], 'continuous', -0.5)
     """
-    compiled = compile_mjcf(source)
-    return _Translation(compiled.model, compiled.prepared).description(source.path)
+    return _Translation(*compile_mjcf(source)).description(source.path)
 
 
 _SPOILING = "unknown exception"  # after it MuJoCo 4.0 waits for a lock of its own in the next call, for ever
@@ -62,28 +60,16 @@ _spoiled: list[str] = []
 _compiling = Lock()  # what is done with warnings is said for all threads together
 
 
-class Compiled(NamedTuple):
-    """MuJoCo's model of a text, and the text that it was given."""
-
-    model: Any
-    prepared: Prepared
-
-
-def compile_mjcf(source: Source) -> Compiled:
-    """What MuJoCo's compiler makes of a source; it opens no file itself."""
-    mujoco = mujoco_library()
-    prepared = prepare(source)
-    return Compiled(_compiled(mujoco, prepared), prepared)
-
-
-def _compiled(mujoco: Any, prepared: Prepared) -> Any:
+def compile_mjcf(source: Source) -> tuple[Any, Prepared]:
+    """MuJoCo's model of a source, and the text that its compiler was given; it opens no file itself."""
+    mujoco, prepared = mujoco_library(), prepare(source)
     with _compiling:
         if _spoiled:
             raise prepared.refused(f"an earlier text has spoiled its library ({_spoiled[0]}); start Python anew")
         before = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(_no_log)
         try:
-            return mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
+            return mujoco.MjModel.from_xml_string(prepared.text, prepared.files), prepared
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             if _SPOILING in str(error):
                 _spoiled.append(str(error))
@@ -128,22 +114,15 @@ class _Translation:
 
     def description(self, source: str | None) -> Description:
         self._check_numbers()
-        links, joints = [LinkRecord(WORLD_LINK)], list[JointRecord]()
-        for link, joint in self._bodies():
-            links.append(link)
-            joints.append(joint)
-        for site in range(len(self.names.sites)):
-            link, joint = self._site(site)
-            links.append(link)
-            joints.append(joint)
+        records = [*self._bodies(), *map(self._site, range(len(self.names.sites)))]
         extras = self.extras
         return Description(
             name=self.prepared.name or "robot",
-            links=tuple(links),
-            joints=tuple(joints),
+            links=(LinkRecord(WORLD_LINK), *[link for link, _ in records]),
+            joints=tuple([joint for _, joint in records]),
             closures=extras.closures(),
             relations=extras.relations(),
-            actuators=extras.actuators(),
+            actuators=extras.actuators,
             states=extras.states(),
             gravity=extras.gravity(),
             source=source,
@@ -192,7 +171,7 @@ class _Translation:
     ) -> Iterator[tuple[LinkRecord, JointRecord]]:
         """The link of a body, before it those between its joints."""
         for joint in joints:
-            anchor = vector(self.model.jnt_pos[joint])
+            anchor = Vec3(*self.model.jnt_pos[joint])
             start, back = composed(placed, shift(anchor)) if any(anchor) else placed, self._back(joint)
             start = start if back is IDENTITY_TRANSFORM else composed(start, back)
             if joint == joints[-1]:
@@ -214,7 +193,7 @@ class _Translation:
         kind, ref = self.model.jnt_type[joint], self._ref(joint)
         if kind == BALL or ref == 0.0:
             return IDENTITY_TRANSFORM
-        axis = vector(self.model.jnt_axis[joint])
+        axis = Vec3(*self.model.jnt_axis[joint])
         if kind != HINGE:
             return shift(axis * -ref)
         return Transform(Rotation.from_axis_cos_sin(axis, *cos_sin(-ref)).snapped(), ZERO)
@@ -269,7 +248,7 @@ class _Translation:
             child,
             placed if rotation is placed.rotation else Transform(rotation, placed.translation),
             after if any(after.translation) else IDENTITY_TRANSFORM,
-            vector(model.jnt_axis[joint]) if KINDS[kind].has_axis else X_AXIS,
+            Vec3(*model.jnt_axis[joint]) if KINDS[kind].has_axis else X_AXIS,
             0.0,
             reordered([x + self.armature.get(joint, 0.0) for x in model.dof_armature[own]]),
             reordered([x + self.damping.get(joint, 0.0) for x in model.dof_damping[own]]),

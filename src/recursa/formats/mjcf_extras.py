@@ -8,13 +8,16 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
+from numpy.polynomial import Polynomial
+
 from recursa.formats.mjcf_names import Names
-from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, codes, names_in, pose, reordered, unbounded, vector
+from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, codes, names_in, pose, reordered, unbounded
 from recursa.formats.mjcf_text import Prepared
 from recursa.model.description import Actuator, Closure, NamedState, Note, Relation
 from recursa.spatial.constants import rotation_of
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Force
 
 REFERENCE_STATE = "qpos0"
@@ -24,7 +27,10 @@ _NO_TAU = "Add what it does to tau, or leave it out in both programs."
 
 
 class Extras:
-    """What stands beside the tree, as records; ``notes`` are filled as records are asked for."""
+    """What stands beside the tree, as records; ``notes`` are filled as records are asked for.
+
+    ``actuators`` are the motors whose force means constant generalised forces.
+    """
 
     def __init__(self, model: Any, names: Names, prepared: Prepared) -> None:
         self.model = model
@@ -32,7 +38,7 @@ class Extras:
         self.names = names
         self.prepared = prepared
         self.notes: list[Note] = []
-        self._actuators = tuple(self._read_actuators())
+        self.actuators = tuple(self._read_actuators())
         self._note_what_is_not_modelled()
 
     def _note(self, code: str, reason: str, fix: str = _NO_TAU, line: int | None = None) -> None:
@@ -77,8 +83,8 @@ class Extras:
             return bodies[0], bodies[1], first, second
         bodies = [self.names.bodies[one], self.names.bodies[other]]
         if kind == "connect":
-            return bodies[0], bodies[1], Transform(IDENTITY, vector(data[:3])), Transform(IDENTITY, vector(data[3:6]))
-        return bodies[0], bodies[1], pose(data[3:6], data[6:10]), Transform(IDENTITY, vector(data[:3]))
+            return bodies[0], bodies[1], Transform(IDENTITY, Vec3(*data[:3])), Transform(IDENTITY, Vec3(*data[3:6]))
+        return bodies[0], bodies[1], pose(data[3:6], data[6:10]), Transform(IDENTITY, Vec3(*data[:3]))
 
     def relations(self) -> tuple[Relation, ...]:
         """Joints that follow others: ``q - ref = polynomial(q_other - ref_other)``, multiplied out."""
@@ -101,22 +107,18 @@ class Extras:
 
     # ---- motors ------------------------------------------------------------------------------------------------------
 
-    def actuators(self) -> tuple[Actuator, ...]:
-        """Those whose force means constant generalised forces."""
-        return self._actuators
-
     def effort(self, joint: int) -> float | None:
         """The largest force at a joint: what it says itself, or what all motors that act on it can do together."""
         if self.model.jnt_actfrclimited[joint]:
             return max(map(abs, self.model.jnt_actfrcrange[joint])) or None
-        total = self._efforts.get(self.names.joints[joint], 0.0) if self._actuators else 0.0
+        total = self._efforts.get(self.names.joints[joint], 0.0) if self.actuators else 0.0
         return total if 0.0 < total < math.inf else None
 
     @cached_property
     def _efforts(self) -> dict[str, float]:
         """What all motors can do together, by joint."""
         found: dict[str, float] = {}
-        for actuator in self._actuators:
+        for actuator in self.actuators:
             for driven, gear in actuator.gears:
                 most = abs(gear[0]) * max(map(abs, actuator.force or (math.inf,)))
                 found[driven] = found.get(driven, 0.0) + most
@@ -132,16 +134,11 @@ class Extras:
                 what = "what it does to the joints depends on their positions"
                 self._note("actuator", f"actuator '{name}' was left out: {what}.", line=lines.get(name))
                 continue
-            plain = self._plain(k)
+            plain = not (model.actuator_dyntype[k] or model.actuator_gaintype[k] or model.actuator_biastype[k])
             if not plain:
                 what = "has dynamics or feedback of its own, which are not modelled"
                 self._note("servo", f"actuator '{name}' {what}: its force acts here as it is.", line=lines.get(name))
             yield Actuator(name, gears, self._force(k, plain), lines.get(name))
-
-    def _plain(self, k: int) -> bool:
-        """Whether the force is the control times a constant."""
-        model = self.model
-        return not (model.actuator_dyntype[k] or model.actuator_gaintype[k] or model.actuator_biastype[k])
 
     def _force(self, k: int, plain: bool) -> tuple[float, float] | None:
         """The range of the force; ``plain``: whether that is the control times a constant."""
@@ -167,7 +164,8 @@ class Extras:
             freedoms = reordered(gear) if kind == FREE else tuple(gear[: 3 if kind == BALL else 1])
             return ((self.names.joints[target], freedoms),)
         if transmission == codes.by_tendon and self._fixed(target):
-            return tuple((self.names.joints[joint], (gear[0] * by,)) for joint, by in self._path(target))
+            path = range(model.tendon_adr[target], model.tendon_adr[target] + model.tendon_num[target])
+            return tuple((self.names.joints[model.wrap_objid[k]], (gear[0] * model.wrap_prm[k],)) for k in path)
         if transmission == codes.at_site and model.actuator_trnid[k][1] < 0:
             return self._thrust(target, gear)
         return None
@@ -182,18 +180,13 @@ class Extras:
         joint = model.body_jntadr[body]
         if joint < 0 or model.jnt_type[joint] != FREE:
             return None
-        wrench = place.force(Force(vector(gear[3:]), vector(gear[:3])))
+        wrench = place.force(Force(Vec3(*gear[3:]), Vec3(*gear[:3])))
         return ((self.names.joints[joint], tuple(wrench.components())),)
 
     def _fixed(self, tendon: int) -> bool:
         """Whether a tendon is a linear function of joint coordinates."""
         first = self.model.tendon_adr[tendon]
         return bool(self.model.wrap_type[first] == self.codes.over_joints)
-
-    def _path(self, tendon: int) -> Iterator[tuple[int, float]]:
-        first = self.model.tendon_adr[tendon]
-        for k in range(first, first + self.model.tendon_num[tendon]):
-            yield self.model.wrap_objid[k], self.model.wrap_prm[k]
 
     # ---- states ------------------------------------------------------------------------------------------------------
 
@@ -227,7 +220,7 @@ class Extras:
         own = qvel[first : first + (6 if kind == FREE else 3 if kind == BALL else 1)]
         if kind == FREE:
             at = self.model.jnt_qposadr[joint]
-            own[:3] = rotation_of(qpos[at + 3 : at + 7]).inverse_times(vector(own[:3]))
+            own[:3] = rotation_of(qpos[at + 3 : at + 7]).inverse_times(Vec3(*own[:3]))
         return self.names.joints[joint], reordered(own)
 
     # ---- what is not modelled ----------------------------------------------------------------------------------------
@@ -314,17 +307,9 @@ def _some(model: Any, array: str, row: int) -> bool:
 
 
 def _shifted(coefficients: Sequence[float], by: float) -> tuple[float, ...]:
-    """The polynomial of x whose values are those of another at ``x - by``; lowest power first, no zeros at the end.
+    """The polynomial of x whose values are those of another at ``x - by``; lowest power first.
 
     >>> _shifted((1.0, 2.0, 3.0), 1.0)
     (2.0, -4.0, 3.0)
     """
-    found: list[float] = []
-    for coefficient in reversed(coefficients):  # Horner: found * (x - by) + coefficient
-        raised = [0.0, *found]
-        lowered = [*(-by * c for c in found), 0.0]
-        found = [a + b for a, b in zip(raised, lowered, strict=True)] if found else [0.0]
-        found[0] += coefficient
-    while len(found) > 1 and found[-1] == 0.0:
-        found.pop()
-    return tuple(found)
+    return tuple(Polynomial(coefficients)(Polynomial((-by, 1.0))).coef.tolist())

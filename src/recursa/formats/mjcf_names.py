@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from recursa.formats.mjcf_numbers import Tables, names_in
-from recursa.model.inputs import unused
+from recursa.model.inputs import claimed
 from recursa.model.model import WORLD_LINK
 
 
@@ -29,8 +29,8 @@ class Names(NamedTuple):
     def of(cls, model: Tables) -> Names:
         """The names in a compiled model, and for what has none."""
         own_bodies, own_joints, own_sites = (names_in(model, kind) for kind in ("body", "jnt", "site"))
-        links, joints = _Taken(own_bodies), _Taken(own_joints)
-        bodies = [WORLD_LINK] + [name or links.new(f"body{k}") for k, name in enumerate(own_bodies[1:], 1)]
+        links, joints = set(own_bodies), set(own_joints)
+        bodies = [WORLD_LINK] + [name or claimed(f"body{k}", links) for k, name in enumerate(own_bodies[1:], 1)]
         named, between, welds = own_joints, dict[int, str](), dict[int, str]()
         for body, count in enumerate(model.body_jntnum):
             if body == 0 or (count == 1 and own_joints[model.body_jntadr[body]]):
@@ -38,23 +38,11 @@ class Names(NamedTuple):
             first = model.body_jntadr[body]
             for place, joint in enumerate(range(first, first + count), 1):
                 number = f"{place}" if count > 1 else ""
-                named[joint] = own_joints[joint] or joints.new(f"{bodies[body]}_joint{number}")
+                named[joint] = own_joints[joint] or claimed(f"{bodies[body]}_joint{number}", joints)
                 if place < count:
-                    between[joint] = links.new(f"{bodies[body]}_after_{named[joint]}")
+                    between[joint] = claimed(f"{bodies[body]}_after_{named[joint]}", links)
             if not count:
-                welds[body] = joints.new(f"{bodies[body]}_weld")
-        sites = [links.new(name or f"site{k}") for k, name in enumerate(own_sites)]
-        frames = [joints.new(f"{site}_frame") for site in sites]
+                welds[body] = claimed(f"{bodies[body]}_weld", joints)
+        sites = [claimed(name or f"site{k}", links) for k, name in enumerate(own_sites)]
+        frames = [claimed(f"{site}_frame", joints) for site in sites]
         return cls(bodies, named, sites, between, welds, frames)
-
-
-class _Taken:
-    """Names that are taken."""
-
-    def __init__(self, names: Any) -> None:
-        self.names = set(names)
-
-    def new(self, base: str) -> str:
-        name = unused(base, self.names)
-        self.names.add(name)
-        return name

@@ -104,11 +104,6 @@ def names_in(model: Tables, kind: str) -> list[str]:
     return [names[at : names.index(b"\0", at)].decode(errors="replace") for at in places]
 
 
-def vector(numbers: Sequence[float]) -> Vec3:
-    """Three numbers."""
-    return Vec3(*numbers)
-
-
 def pose(position: Sequence[float], quaternion: Sequence[float]) -> Transform:
     """A position and a quaternion (w, x, y, z)."""
     return Transform(rotation_of(quaternion), Vec3(*position))

@@ -211,7 +211,7 @@ class _Model:
             children += holder.children
         element.children = children
 
-    def _content(self, include: Element, included: set[Path]) -> Sequence[Element]:
+    def _content(self, include: Element, included: set[Path]) -> list[Element]:
         reference = include.attributes.get("file", "")
         content, path = self.shared.read(include, reference, self.main)
         real = path.resolve()
@@ -236,16 +236,12 @@ class _Model:
             else:
                 self._leave_out(child)
 
-    def _kept(self, element: Element) -> Iterator[Element]:
-        for child in element.children:
-            if id(child) not in self.gone:
-                yield child
-
     def _under(self, *tags: str) -> Iterator[Element]:
         """The elements inside sections of the model, as ``asset``, ``mesh``."""
         level = [self.root]
         for tag in tags:
-            level = [child for element in level for child in self._kept(element) if child.tag == tag]
+            inside = (child for element in level for child in element.children if id(child) not in self.gone)
+            level = [child for child in inside if child.tag == tag]
         yield from level
 
     def _settings(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from recursa.formats.mjcf_numbers import ENDLESS, reordered
 from recursa.formats.xml_text import element, empty_tag, numbers
 from recursa.model.closures import as_told
 from recursa.model.description import Actuator, Closure, Description, JointRecord, LinkRecord, NamedState, Relation
-from recursa.model.inputs import unused
+from recursa.model.inputs import claimed, unused
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK, Model
 from recursa.model.variations import with_free_base
@@ -227,8 +227,7 @@ class _Writing:
             if link in frames:  # which is a site itself, and carries none
                 link, placed = frames[link][0], frames[link][1] @ placed
             if (link, placed) not in known:
-                name = unused(f"{owner}_site" if number == _THRUST else f"{owner}_{number + 1}", taken)
-                taken.add(name)
+                name = claimed(f"{owner}_site" if number == _THRUST else f"{owner}_{number + 1}", taken)
                 new.setdefault(link, []).append((name, placed))
                 known[link, placed] = name
             self.ends[owner, number] = known[link, placed]

@@ -23,7 +23,7 @@ from recursa.formats.sdf_values import vector
 from recursa.formats.source import Source
 from recursa.formats.xml import Element, clipped
 from recursa.model.description import Description, JointRecord, LinkRecord, Note
-from recursa.model.inputs import unused
+from recursa.model.inputs import claimed
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
 from recursa.spatial.vec3 import Vec3
 
@@ -163,10 +163,8 @@ class _Reading:
         for scope in self.model.scopes():
             for name in scope.links if scope.static else ():
                 full = scope.path + name
-                joint = unused(f"{full}_static", taken)
-                taken.add(joint)
                 place = relative(self.poses[WORLD], self.poses[full])
-                found.append(JointRecord(joint, "fixed", WORLD, full, place))
+                found.append(JointRecord(claimed(f"{full}_static", taken), "fixed", WORLD, full, place))
         return found
 
     def _frames(self, taken: set[str]) -> list[tuple[LinkRecord, JointRecord]]:
@@ -177,8 +175,7 @@ class _Reading:
                 full, link = scope.path + name, scope.link(name)
                 if link not in self.poses or node.element.tag != "frame" or link == WORLD:
                     continue
-                joint = unused(f"{full}_frame", taken)
-                taken.add(joint)
+                joint = claimed(f"{full}_frame", taken)
                 pose = composed(self.stands[scope.path], scope.pose(name))
                 placed = JointRecord(joint, "fixed", link, full, relative(self.poses[link], pose))
                 found.append((LinkRecord(full, frame=True, line=node.element.own_line), placed))

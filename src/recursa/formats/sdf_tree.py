@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from recursa.formats.sdf_scope import WORLD
 from recursa.model.description import Closure, JointRecord
-from recursa.model.inputs import unused
+from recursa.model.inputs import claimed
 
 
 class Tree(NamedTuple):
@@ -49,9 +49,8 @@ def tree_of(links: Sequence[str], joints: Sequence[JointRecord], through: Iterab
     if anchored:
         names = {joint.name for joint in joints}
         for root in roots:
-            free = JointRecord(unused(f"{root}_free", names), "free", WORLD, root, armature=(0.0,) * 6,
+            free = JointRecord(claimed(f"{root}_free", names), "free", WORLD, root, armature=(0.0,) * 6,
                                damping=(0.0,) * 6, friction=(0.0,) * 6)  # fmt: skip
-            names.add(free.name)
             kept[WORLD].append(free)
     start = WORLD if anchored else roots[0]
     directed = _directed(start, kept)

@@ -14,6 +14,7 @@ from recursa.bundled import BUNDLED, FILES
 from recursa.errors import ModelError, shortened
 from recursa.formats.file_bytes import read_bytes
 from recursa.formats.ros import package_name
+from recursa.formats.xml import clipped
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world", ".xacro", ".json", ".yaml", ".yml", ".csv")
 """Endings of robot files, for proposals where a file is missing; formats are told by content."""
@@ -95,7 +96,7 @@ class Assets:
         """The content of the file that a reference means; one that is not there or not allowed is a ModelError."""
         path = self.find(reference, beside)
         if path is None:
-            raise ModelError(f"{what} refers to '{_short(reference)}', {self._why_not()}")
+            raise ModelError(f"{what} refers to '{clipped(reference, 80)}', {self._why_not()}")
         return read_bytes(path), path
 
     def _why_not(self) -> str:
@@ -176,10 +177,6 @@ def _folder(folder: str | os.PathLike[str]) -> Path:
     if not exists:
         raise ModelError(f"assets: there is no folder '{path}'")
     return path
-
-
-def _short(reference: str) -> str:
-    return reference if len(reference) <= 80 else reference[:80] + "..."
 
 
 def _near(path: Path) -> str:

@@ -14,7 +14,7 @@ from recursa.formats import dh, recursa_json, xacro
 from recursa.formats.mjcf import read_mjcf
 from recursa.formats.sdf import read_sdf
 from recursa.formats.source import Source
-from recursa.formats.urdf import read_urdf
+from recursa.formats.urdf import describe_urdf, read_urdf
 from recursa.formats.xml import beginning
 from recursa.model.description import Description
 
@@ -40,18 +40,23 @@ class Format(NamedTuple):
     read: Callable[[Source, Options], Description]
 
 
-def _urdf(source: Source, options: Options) -> Description:
-    return read_urdf(source.content, source.path, strict=options.strict)
+def _xacro(source: Source, options: Options) -> Description:
+    root = xacro.expand(source, options.arguments)
+    return describe_urdf(root, source.path, strict=options.strict)
 
 
 FORMATS: dict[str, Format] = {
     "xacro": Format(
         "xacro",
         xacro.begins,
-        lambda source, options: xacro.read_xacro(source, options.arguments, strict=options.strict),
+        _xacro,
     ),
     "sdf": Format("SDF", lambda root, text: root == "sdf", lambda source, options: read_sdf(source, options.arguments)),
-    "urdf": Format("URDF", lambda root, text: root == "robot", _urdf),
+    "urdf": Format(
+        "URDF",
+        lambda root, text: root == "robot",
+        lambda source, options: read_urdf(source.content, source.path, strict=options.strict),
+    ),
     "mjcf": Format(
         "MJCF (MuJoCo's XML)",
         lambda root, text: root in ("mujoco", "mujocoinclude"),

@@ -10,7 +10,7 @@ from recursa.formats.urdf_shapes import SIZE_ATTRIBUTES
 from recursa.formats.xml_text import HEAD, element, empty_tag, numbers
 from recursa.model.description import LIMITED, Description, Geometry, JointRecord, JointType, LinkRecord
 from recursa.model.geometry import NO_SCALE
-from recursa.model.inputs import unused
+from recursa.model.inputs import claimed
 from recursa.model.joints import has_axis
 from recursa.model.model import Model
 from recursa.model.variations import with_free_base
@@ -53,10 +53,8 @@ def write_urdf(description: Description) -> str:
         if joint.after == IDENTITY_TRANSFORM:
             content += _joint(joint, joint.child)
             continue
-        middle = unused(f"{joint.child}_joint_frame", taken_links)
-        weld = JointRecord(unused(f"{joint.name}_weld", taken_joints), "fixed", middle, joint.child, joint.after)
-        taken_links.add(middle)
-        taken_joints.add(weld.name)
+        middle = claimed(f"{joint.child}_joint_frame", taken_links)
+        weld = JointRecord(claimed(f"{joint.name}_weld", taken_joints), "fixed", middle, joint.child, joint.after)
         content += [*element("link", {"name": middle}, []), *_joint(joint, middle), *_joint(weld, weld.child)]
     robot = element("robot", {"name": description.name} | _version(description), content)
     return "\n".join([HEAD, *robot, ""])
@@ -133,7 +131,7 @@ def _limit(joint: JointRecord, kind: JointType) -> list[str]:
 
     Other readers take a zero literally: as a joint without strength that never moves. Ours takes it as unknown.
     """
-    strength = {"effort": _bound(_known(joint.effort)), "velocity": _bound(_known(joint.velocity))}
+    strength = {"effort": _bound(joint.effort), "velocity": _bound(joint.velocity)}
     smooth = {"acceleration": joint.acceleration, "jerk": joint.jerk}
     strength |= {name: _bound(value) for name, value in smooth.items() if value is not None}
     if kind in LIMITED:
@@ -143,11 +141,9 @@ def _limit(joint: JointRecord, kind: JointType) -> list[str]:
     return [empty_tag("limit", strength)] if kind == "continuous" and known else []
 
 
-def _known(bound: float | None) -> float:
-    return math.inf if bound is None else bound
-
-
-def _bound(value: float) -> str:
+def _bound(value: float | None) -> str:
+    if value is None:
+        return numbers(LARGEST)
     return numbers(math.copysign(LARGEST, value) if math.isinf(value) else value)
 
 

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.formats.source import Assets, Source
-from recursa.formats.urdf import describe_urdf
 from recursa.formats.xacro_scope import Scope, truth
 from recursa.formats.xacro_text import Texts
 from recursa.formats.xml import Element, NotesElsewhere, clipped, parse
-from recursa.model.description import Description, Note
+from recursa.model.description import Note
 
 MAX_FILES = 30  # that include each other
 MAX_NESTING = 2000  # of elements, conditions and macro calls in each other
@@ -47,11 +46,6 @@ def _without_comments(text: str) -> str:
     """The text without comments: many files keep in them what they were expanded from."""
     before, *pieces = text.split("<!--")
     return before + "".join(piece.partition("-->")[2] for piece in pieces)
-
-
-def read_xacro(source: Source, arguments: Mapping[str, str], *, strict: bool = True) -> Description:
-    """The description in a xacro text, with values for its arguments."""
-    return describe_urdf(expand(source, arguments), source.path, strict=strict)
 
 
 def expand(source: Source, arguments: Mapping[str, str]) -> Element:

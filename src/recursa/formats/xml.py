@@ -12,7 +12,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from xml.parsers import expat
 
@@ -86,7 +85,7 @@ class Element:
     def __init__(self, tag: str, attributes: dict[str, str], line: int, source: str | None, notes: list[Note]) -> None:
         self.tag = tag
         self.attributes = attributes
-        self.children: Sequence[Element] = []
+        self.children: list[Element] = []
         self.line = line
         self.source = source
         self.notes = notes
@@ -94,8 +93,6 @@ class Element:
 
     def add(self, child: Element) -> None:
         """Append a child."""
-        if not isinstance(self.children, list):
-            self.children = list(self.children)
         self.children.append(child)
 
     def parts(self) -> dict[str, Element]:
@@ -212,7 +209,7 @@ class _Reading:
                     raise ModelError("an element that is passed over is larger than is read", source=source)
                 return
             element = Element(tag, attributes, parser.CurrentLineNumber, source, notes)
-            stack[-1].children.append(element)  # type: ignore[attr-defined]
+            stack[-1].children.append(element)
             stack.append(element)
             if always or len(stack) > depth or len(attributes) > MAX_ATTRIBUTES:
                 self.check(element)

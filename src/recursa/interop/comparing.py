@@ -236,11 +236,10 @@ def _place(robot: Robot, name: str, term: Term, at: tuple[Any, ...]) -> tuple[st
     if name == "jacobians":
         return where[0], "1 or m"
     by_turning = _UNITS_OF_JOINTS.get("" if name == "coriolis_matrix" else term.axes)
-    unit = by_turning[sum(bool(turns[k]) for k in joints)] if by_turning else _SHORT.get(term.quantity.units, "SI")
+    unit = (
+        by_turning[sum(bool(turns[k]) for k in joints)] if by_turning else "J" if term.quantity.units == "J" else "SI"
+    )
     return ", ".join(where), unit
-
-
-_SHORT = {"J": "J"}
 
 
 def _reasons(names: list[str], agrees: Callable[[frozenset[str]], bool]) -> tuple[str, ...] | None:

@@ -22,7 +22,7 @@ from recursa.formats.mjcf_write import body_name, write_mjcf
 from recursa.formats.source import Source
 from recursa.interop.mujoco_reading import quaternion_of, read_mjcf, read_urdf, rotation_of, unconstrained, w_first
 from recursa.interop.offers import full_mass
-from recursa.interop.peer import Array, Conversion, Peer, Suspect, inertia_suspects, matrix_of, repaired_bodies
+from recursa.interop.peer import Array, Conversion, Peer, Suspect, matrix_of
 from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
 from recursa.spatial.vec3 import ZERO
@@ -252,14 +252,9 @@ class InMujoco(Peer):
 
     def suspects(self) -> list[Suspect]:
         """See :class:`Peer`."""
-        found, model = [], self.model
-        if np.abs(model.opt.gravity - self.free.gravity).max() > 1e-12:
-            there, here = (", ".join(f"{x:g}" for x in g) for g in (model.opt.gravity, self.free.gravity))
-            what = f"it is ({there}) in MuJoCo and ({here}) here: URDF files have none"
-            found.append(Suspect("gravity", what, "set model.opt.gravity"))
-        if any(self._rotors_differ(k) for k in range(len(self._joints))):
-            what = "rotor inertias are not read from URDF files by MuJoCo"
-            found.append(Suspect("armature", what, "set model.dof_armature"))
+        model, rotors = self.model, any(self._rotors_differ(k) for k in range(len(self._joints)))
+        advice = "set model.opt.gravity", "set model.dof_armature"
+        found = list(self.usual_suspects(np.array(model.opt.gravity), rotors, advice))
         for name, (arrays, what) in _ONLY_THERE.items():
             given = [array for array in arrays if hasattr(model, array) and getattr(model, array).any()]
             if given:
@@ -274,7 +269,7 @@ class InMujoco(Peer):
         if self._rounded().any():
             what = "MuJoCo takes an inertial frame that is less than 1e-8 off that of its body for the same frame"
             found.append(Suspect(_SAME_FRAME, what, "set model.body_sameframe and model.dof_simplenum to 0"))
-        return found + inertia_suspects(self.free, self._numbers, self.title)
+        return [*found, *self.inertia_suspects()]
 
     def repaired(self, names: Collection[str]) -> InMujoco:
         """See :class:`Peer`."""
@@ -292,7 +287,7 @@ class InMujoco(Peer):
             other.model.opt.density = other.model.opt.viscosity = 0.0
         if "fixed mass" in names:
             other.model.body_mass[self._standing()] = 0.0
-        for k in repaired_bodies(self.free, self._numbers, names):
+        for k in self.repaired_bodies(names):
             other._set_inertia(k)
         other._ready()
         if _SAME_FRAME in names:  # after that, which looks for such frames anew
@@ -315,14 +310,10 @@ class InMujoco(Peer):
 
     def _standing(self) -> list[int]:
         """Bodies that do not move against the world."""
-        found = [0]
-        for k in range(1, self.model.nbody):
-            if self.model.body_jntnum[k] == 0 and int(self.model.body_parentid[k]) in found:
-                found.append(k)
-        return found
+        return [0, *self._fixed_to(0)]
 
-    def _numbers(self, k: int) -> Array:
-        """The ten numbers of our body k, what is welded to it included, in our order and frame."""
+    def numbers(self, k: int) -> Array:
+        """See :class:`Peer`; what is welded to the body is included."""
         total, child = np.zeros(10), self.free.model.joints[k].child
         if child not in self._own:
             return total

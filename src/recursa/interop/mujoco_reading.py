@@ -56,7 +56,7 @@ def read_urdf(urdf: str, floating: str | None) -> tuple[Any, str]:
     try:
         return _compiled(root, floating), ""
     except ValueError as error:
-        first = _one_line(error)
+        first = " ".join(str(error).removeprefix("Error:").split())
     compiler.set("balanceinertia", "true")
     try:
         return _compiled(root, floating), f"MuJoCo refused the file ({first}) and was let alter its inertias"
@@ -94,11 +94,7 @@ def read_mjcf(source: Source) -> Any:
     """MuJoCo's model of an MJCF, with what it needs for the masses of bodies; looks are left out."""
     import mujoco
 
-    model = unconstrained(compile_mjcf(source).model)
+    model = unconstrained(compile_mjcf(source)[0])
     if model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY):
         model.opt.gravity[:] = 0.0
     return model
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).removeprefix("Error:").split())

@@ -55,10 +55,6 @@ def _pin_integrated(name: str) -> Callable[..., Call]:
     return lambda peer: partial(getattr(peer.pin, name), peer.model)
 
 
-def _pin_poses(peer: Any) -> Call:
-    return partial(peer.pin.framesForwardKinematics, peer.model, peer.data)
-
-
 def _pin_made_poses(peer: Any, answer: Any) -> Array:
     return np.stack([peer.data.oMf[number].homogeneous for number in peer.links])
 
@@ -241,7 +237,7 @@ def _mj_jacobian(peer: Any, *, link: str, frame: str = "body") -> Call | None:
 
 OFFERS: dict[str, dict[str, Offer]] = {
     "poses": {
-        "pinocchio": Offer(_pin_poses, "...", _pin_made_poses),
+        "pinocchio": Offer(_pin("framesForwardKinematics"), "...", _pin_made_poses),
         "mujoco": Offer(_mj_placed, "...", _mj_made_poses),
     },
     "pose": {"pinocchio": Offer(_pin_pose, "..", lambda _, placement: placement.homogeneous.copy())},

@@ -10,7 +10,7 @@ right, so that a suspicion can be tested: the difference vanishes, or it stays.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -109,8 +109,58 @@ class Peer(ABC):
         """The same peer with these suspects put right."""
 
     @abstractmethod
+    def numbers(self, k: int) -> Array:
+        """Mass, mass times com and moments about the origin of body k of the robot with free joints, as ours."""
+
+    @abstractmethod
     def conversions(self) -> list[Conversion]:
         """What is translated between the two."""
+
+    # ---- what differs in every program ------------------------------------------------------------------------------
+
+    def usual_suspects(self, gravity: Array, rotors: bool, advice: tuple[str, str]) -> Iterator[Suspect]:
+        """Gravity and rotor inertias, which URDF files do not have, with what to set for either."""
+        if np.abs(gravity - self.free.gravity).max() > 1e-12:
+            there, here = (", ".join(f"{x:g}" for x in g) for g in (gravity, self.free.gravity))
+            what = f"it is ({there}) in {self.title} and ({here}) here: URDF files have none"
+            yield Suspect("gravity", what, advice[0])
+        if rotors:
+            what = f"rotor inertias are not read from URDF files by {self.title}"
+            yield Suspect("armature", what, advice[1])
+
+    def inertia_suspects(self) -> Iterator[Suspect]:
+        """Bodies with another inertia there, and why: data missing in the source, or numbers that were changed."""
+        joints, inertias = self.free.model.joints, self.free.model.inertias
+        different = self._differing_bodies()
+        missing = [k for k in different if not _given(self.free, k)]
+        if missing:
+            named = ", ".join(f"'{joints[k].child}' ({self.numbers(k)[0]:.4g} kg)" for k in missing[:5])
+            what = f"links without <inertial> have mass in {self.title}, made up from their shapes: {named}"
+            yield Suspect("missing inertias", what, "give these links their mass and inertia in the file")
+        changed = [k for k in different if k not in missing]
+        if changed:
+            named = ", ".join(
+                f"'{joints[k].child}' ({inertias[k].mass:.4g} kg, there {self.numbers(k)[0]:.4g} kg)"
+                for k in changed[:5]
+            )
+            what = f"mass, centre or moments are other numbers in {self.title}: {named}"
+            advised = "see recursa doctor: numbers that no body can have are altered on reading"
+            yield Suspect("inertias", what, advised)
+
+    def _differing_bodies(self) -> list[int]:
+        """Bodies whose ten numbers differ."""
+        different = []
+        for k, inertia in enumerate(self.free.model.inertias):
+            ours = np.array(inertia.components(), dtype=float)
+            scale = float(np.abs(ours).max()) or 1.0
+            if not np.abs(ours - self.numbers(k)).max() <= 1e-9 * scale:
+                different.append(k)
+        return different
+
+    def repaired_bodies(self, names: Collection[str]) -> list[int]:
+        """The bodies that the suspects of these names are about."""
+        different = self._differing_bodies()
+        return [k for k in different if ("inertias" if _given(self.free, k) else "missing inertias") in names]
 
     # ---- answers -----------------------------------------------------------------------------------------------------
 
@@ -186,59 +236,6 @@ class Peer(ABC):
                 values = joint.tie.multiplier * values + joint.tie.offset
             spread[own.q_start : own.q_start + own.kind.nq] = values
         return spread
-
-
-# ---- inertias side by side -------------------------------------------------------------------------------------------
-
-
-def differing_bodies(robot: Robot, theirs: Callable[[int], Array]) -> list[int]:
-    """Bodies whose ten numbers (mass, mass times com, moments about the origin) differ from the peer's."""
-    different = []
-    for k, inertia in enumerate(robot.model.inertias):
-        ours = np.array(inertia.components(), dtype=float)
-        scale = float(np.abs(ours).max()) or 1.0
-        if not np.abs(ours - theirs(k)).max() <= 1e-9 * scale:
-            different.append(k)
-    return different
-
-
-def inertia_suspects(robot: Robot, theirs: Callable[[int], Array], program: str) -> list[Suspect]:
-    """Bodies with another inertia there, and why: data missing in the source, or numbers that were changed."""
-    different = differing_bodies(robot, theirs)
-    if not different:
-        return []
-    missing = [k for k in different if not _given(robot, k)]
-    suspects = []
-    if missing:
-        named = ", ".join(f"'{robot.model.joints[k].child}' ({theirs(k)[0]:.4g} kg)" for k in missing[:5])
-        suspects.append(
-            Suspect(
-                "missing inertias",
-                f"links without <inertial> have mass in {program}, made up from their shapes: {named}",
-                "give these links their mass and inertia in the file",
-            )
-        )
-    changed = [k for k in different if k not in missing]
-    if changed:
-        named = ", ".join(
-            f"'{robot.model.joints[k].child}' ({robot.model.inertias[k].mass:.4g} kg, there {theirs(k)[0]:.4g} kg)"
-            for k in changed[:5]
-        )
-        suspects.append(
-            Suspect(
-                "inertias",
-                f"mass, centre or moments are other numbers in {program}: {named}",
-                "see recursa doctor: numbers that no body can have are altered on reading",
-            )
-        )
-    return suspects
-
-
-def repaired_bodies(robot: Robot, theirs: Callable[[int], Array], names: Collection[str]) -> list[int]:
-    """The bodies that the suspects of this name are about."""
-    return [
-        k for k in differing_bodies(robot, theirs) if ("inertias" if _given(robot, k) else "missing inertias") in names
-    ]
 
 
 def _given(robot: Robot, body: int) -> bool:

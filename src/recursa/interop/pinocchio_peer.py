@@ -10,7 +10,7 @@ import numpy as np
 
 from recursa.errors import ModelError
 from recursa.interop import pinocchio as interop
-from recursa.interop.peer import Array, Conversion, Peer, Suspect, inertia_suspects, repaired_bodies
+from recursa.interop.peer import Array, Conversion, Peer, Suspect
 from recursa.robot import Robot
 
 
@@ -73,34 +73,16 @@ class InPinocchio(Peer):
 
     def suspects(self) -> list[Suspect]:
         """See :class:`Peer`."""
-        found = []
-        theirs = np.array(self.model.gravity.linear)
-        if np.abs(theirs - self.free.gravity).max() > 1e-12:
-            found.append(
-                Suspect(
-                    "gravity",
-                    f"it is {_row(theirs)} in Pinocchio and {_row(self.free.gravity)} here: URDF files have none",
-                    "set model.gravity",
-                )
-            )
-        if np.abs(self.model.armature - self._armature()).max(initial=0.0) > 0.0:
-            found.append(
-                Suspect(
-                    "armature",
-                    "rotor inertias are not read from URDF files by Pinocchio",
-                    "set model.armature, in the order of its joints",
-                )
-            )
+        rotors = np.abs(self.model.armature - self._armature()).max(initial=0.0) > 0.0
+        advice = "set model.gravity", "set model.armature, in the order of its joints"
+        found = list(self.usual_suspects(np.array(self.model.gravity.linear), rotors, advice))
         if not self.full_energy and self._loses_rotors():
-            found.append(
-                Suspect(
-                    "rotor energy",
-                    "Pinocchio's kinetic energy leaves out the rotors of some kinds of joint, such as revolute ones "
-                    "with an axis of general direction; ours is v M v / 2",
-                    "take half of v @ crba(model, data, q) @ v",
-                )
+            what = (
+                "Pinocchio's kinetic energy leaves out the rotors of some kinds of joint, such as revolute ones with "
+                "an axis of general direction; ours is v M v / 2"
             )
-        return found + inertia_suspects(self.free, self._numbers, self.title)
+            found.append(Suspect("rotor energy", what, "take half of v @ crba(model, data, q) @ v"))
+        return [*found, *self.inertia_suspects()]
 
     def repaired(self, names: Collection[str]) -> InPinocchio:
         """See :class:`Peer`."""
@@ -112,7 +94,7 @@ class InPinocchio(Peer):
             other.model.armature = self._armature()
         other.data = other.model.createData()
         other.full_energy = self.full_energy or "rotor energy" in names
-        for k in repaired_bodies(self.free, self._numbers, names):
+        for k in self.repaired_bodies(names):
             inertia, (number, place) = self.free.model.inertias[k], self._body(k)
             com = np.array(inertia.com()) if inertia.mass else np.zeros(3)
             moments = np.array(inertia.moment_about_com().rows(), dtype=float)
@@ -140,14 +122,10 @@ class InPinocchio(Peer):
         child = self.model.frames[self.frame(self.free.model.joints[k].child)]
         return child.parentJoint, child.placement
 
-    def _numbers(self, k: int) -> Array:
-        """The ten numbers of a body, in our order and frame."""
+    def numbers(self, k: int) -> Array:
+        """See :class:`Peer`."""
         number, place = self._body(k)
         there = place.actInv(self.model.inertias[number])
         c, m = np.array(there.lever), there.mass
         moments = np.array(there.inertia) + m * (c @ c * np.eye(3) - np.outer(c, c))
         return np.array([m, *(m * c), *moments[np.tril_indices(3)]])
-
-
-def _row(values: Any) -> str:
-    return "(" + ", ".join(f"{x:g}" for x in values) + ")"

@@ -22,7 +22,6 @@ def attached(base: Description, other: Description, at: str, placement: Transfor
     root = root_of(moved)
     taken = {joint.name for joint in (*base.joints, *moved.joints)}
     mount = JointRecord(unused(f"{root}_mount", taken), "fixed", at, root, placement)
-    known = {joint.name for joint in (*base.joints, *moved.joints)}
     return replace(
         base,
         links=(*base.links, *moved.links),
@@ -31,7 +30,7 @@ def attached(base: Description, other: Description, at: str, placement: Transfor
         relations=(*base.relations, *moved.relations),
         constraints=(*base.constraints, *moved.constraints),
         actuators=(*base.actuators, *moved.actuators),
-        states=_together(base.states, moved.states, known),
+        states=_together(base.states, moved.states, taken),
         provenance="; ".join(dict.fromkeys(text for text in (base.provenance, other.provenance) if text)),
         notes=(*base.notes, *moved.notes),
     )

@@ -9,7 +9,7 @@ from recursa.model.description import Description, JointRecord
 from recursa.model.model import Model
 from recursa.model.naming import root_of
 from recursa.model.pruning import pruned
-from recursa.model.rebase import turned
+from recursa.model.rebase import turned, way_inward
 
 
 def chain(model: Model, base: str, tip: str) -> Description:
@@ -22,7 +22,7 @@ def chain(model: Model, base: str, tip: str) -> Description:
     if base == tip:
         raise ModelError(f"a chain leads from one link to another, not from '{base}' to itself")
     description = model.description
-    inward, outward = _way(description, base), _way(description, tip)
+    inward, outward = way_inward(base, description.joints), way_inward(tip, description.joints)
     while inward and outward and inward[-1] is outward[-1]:
         inward.pop()
         outward.pop()
@@ -60,16 +60,6 @@ def _link_of(description: Description, name: str) -> str:
     if not isinstance(name, str) or (name not in links and name not in carried):
         raise unknown_name("link or joint", name, [*links, *carried], owner=f"robot '{description.name}'")
     return name if name in links else carried[name]
-
-
-def _way(description: Description, link: str) -> list[JointRecord]:
-    """The joints from a link inward to the root."""
-    parents = {joint.child: joint for joint in description.joints}
-    way = []
-    while link in parents:
-        way.append(parents[link])
-        link = way[-1].parent
-    return way
 
 
 def _around(description: Description, base: str, way: set[str]) -> Description:

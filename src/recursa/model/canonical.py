@@ -27,7 +27,7 @@ from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.scalars import Scalar, cos, sin
 from recursa.spatial.screws import Screw, ScrewChain
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import Z_AXIS, Vec3
+from recursa.spatial.vec3 import X_AXIS, Z_AXIS, Vec3
 
 _NEARLY_PARALLEL = 0.05  # sine of the angle below which a common normal lies too far away to be of use
 _SNAP = 1e-12  # what is smaller counts as zero
@@ -114,7 +114,7 @@ def _frames(model: Model) -> dict[int, Transform]:
             frames[number] = IDENTITY_TRANSFORM
             continue
         axis = _own_axis(joint)
-        arrival = _arrival(frames[joint.parent], joint)
+        arrival = _step_at_zero(joint).inverse @ frames[joint.parent]  # in this body's old coordinates, at q = 0
         child = first_child.get(number)
         frames[number] = _placed(axis, None if child is None else _axis_in_parent(model.joints[child]), arrival)
     return frames
@@ -143,11 +143,6 @@ def _world_frame(model: Model, root: int, first_child: dict[int, int]) -> Transf
     return _step_at_zero(joint) @ placed
 
 
-def _arrival(parent: Transform, joint: Joint) -> Transform:
-    """The parent's new frame in this body's old coordinates, at q = 0."""
-    return _step_at_zero(joint).inverse @ parent
-
-
 def _placed(axis: Line, following: Line | None, arrival: Transform | None) -> Transform:
     """A frame with z along the axis and x along the common normal to the following axis.
 
@@ -156,19 +151,16 @@ def _placed(axis: Line, following: Line | None, arrival: Transform | None) -> Tr
     """
     z, point = axis
     foot = point if arrival is None else _foot(axis, arrival.translation, arrival.rotation @ Z_AXIS)
-    if following is None:
-        x = _across(z, Vec3(1.0, 0.0, 0.0) if arrival is None else arrival.rotation @ Vec3(1.0, 0.0, 0.0))
-        return _frame(x, z, foot)
-    w, there = following
-    normal = z.cross(w)
-    if float(normal.norm()) > _NEARLY_PARALLEL:
-        return _frame(normal, z, _foot(axis, there, w))
-    gap = there - foot
-    across = gap - z * z.dot(gap)
-    if float(across.norm()) > _SNAP:
-        return _frame(across, z, foot)
-    x = _across(z, Vec3(1.0, 0.0, 0.0) if arrival is None else arrival.rotation @ Vec3(1.0, 0.0, 0.0))
-    return _frame(x, z, foot)
+    if following is not None:
+        w, there = following
+        normal = z.cross(w)
+        if float(normal.norm()) > _NEARLY_PARALLEL:
+            return _frame(normal, z, _foot(axis, there, w))
+        gap = there - foot
+        across = gap - z * z.dot(gap)
+        if float(across.norm()) > _SNAP:
+            return _frame(across, z, foot)
+    return _frame(_across(z, X_AXIS if arrival is None else arrival.rotation @ X_AXIS), z, foot)
 
 
 def _foot(axis: Line, point: Vec3, direction: Vec3) -> Vec3:

@@ -24,22 +24,12 @@ CONVENTIONS = (
 
 
 def coordinate_names(model: Model) -> tuple[str, ...]:
-    """One name per entry of q.
-
-    >>> import recursa as rc
-    >>> coordinate_names(rc.robots.free_flyer(1).model)
-    ('root.x', 'root.y', 'root.z', 'root.qx', 'root.qy', 'root.qz', 'root.qw', 'joint1')
-    """
+    """One name per entry of q; see :attr:`recursa.Robot.q_names`."""
     return tuple(name for joint in _own(model) for name in _names(joint, joint.kind.q_parts))
 
 
 def freedom_names(model: Model) -> tuple[str, ...]:
-    """One name per entry of v, a and tau.
-
-    >>> import recursa as rc
-    >>> freedom_names(rc.robots.free_flyer(1).model)
-    ('root.rx', 'root.ry', 'root.rz', 'root.tx', 'root.ty', 'root.tz', 'joint1')
-    """
+    """One name per entry of v, a and tau; see :attr:`recursa.Robot.v_names`."""
     return tuple(name for joint in _own(model) for name in _names(joint, joint.kind.v_parts))
 
 

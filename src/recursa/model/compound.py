@@ -43,11 +43,6 @@ EULER: Mapping[str, tuple[JointRecord, ...]] = MappingProxyType(
 """The twelve orders of Euler angles: "euler-zyx" turns about z, then the turned y, then the x that both have turned."""
 
 
-def universal(axis: Vec3, axis2: Vec3) -> tuple[JointRecord, ...]:
-    """The parts of a universal joint: about the first axis, then about the second, which turns along."""
-    return part("1", "revolute", axis), part("2", "revolute", axis2)
-
-
 def chained(joint: JointRecord, parts: Sequence[JointRecord]) -> tuple[tuple[LinkRecord, ...], tuple[JointRecord, ...]]:
     """The links and joints that stand for one joint made of parts, from its parent outward.
 

@@ -129,7 +129,7 @@ def _equation(model: Model, one: Constraint, start: int, told: int) -> Equation:
         units = "".join("r" if turns else "m" for turns in model.joints[number].kind.angular)
         return Telling(one, start, units, number, told)
     links = _number(model, one.link), _number(model, one.other)
-    bodies = [_body(model, number) for number in links]
+    bodies = [NO_LINK if number == NO_LINK else model.links[number].body for number in links]
     if bodies[0] == bodies[1]:
         ends = f"'{one.link}' and '{one.other}'"
         alike = (
@@ -202,10 +202,6 @@ def _require_names(model: Model, one: Constraint) -> None:
 def _number(model: Model, name: str) -> int:
     """The link of that name; the world need not be one."""
     return next((number for number, link in enumerate(model.links) if link.name == name), NO_LINK)
-
-
-def _body(model: Model, link: int) -> int:
-    return NO_LINK if link == NO_LINK else model.links[link].body
 
 
 def _refused(model: Model, reason: str) -> ModelError:

@@ -43,6 +43,13 @@ def unused(base: str, taken: Collection[str]) -> str:
     return next(name for number in count(2) if (name := f"{base}{number}") not in taken)
 
 
+def claimed(base: str, taken: set[str]) -> str:
+    """A name that is :func:`unused`, and is taken from then on."""
+    name = unused(base, taken)
+    taken.add(name)
+    return name
+
+
 def floats(value: Any, size: int, what: str) -> tuple[float, ...]:
     """``size`` floats from a number or a sequence; anything else is a ModelError that names ``what``."""
     return _each(value, size, what, float)

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 from recursa.errors import ModelError, did_you_mean
-from recursa.model.compound import EULER, chained, universal
+from recursa.model.compound import EULER, chained, part
 from recursa.model.description import DRIVEN, JOINT_TYPES, LIMITED, PITCHED, TURNING, JointRecord, LinkRecord, Mimic
 from recursa.model.inputs import (
     elasticity_of,
@@ -157,7 +157,7 @@ def _universal(where: str, options: Options) -> tuple[JointRecord, ...]:
         raise ModelError(
             f"{where}: the axes {tuple(one)} and {tuple(two)} of a universal joint must be two, not parallel or zero"
         )
-    return universal(one, two)
+    return part("1", "revolute", one), part("2", "revolute", two)  # the second turns along with the first
 
 
 def _with_own(where: str, parts: Sequence[JointRecord], options: Options) -> list[JointRecord]:

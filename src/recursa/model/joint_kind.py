@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from recursa.spatial.rotation import IDENTITY, Rotation
+from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Vec3
@@ -132,7 +132,7 @@ class JointKind:
 
     def neutral(self) -> tuple[float, ...]:
         """The coordinates at which moving and fixed frame coincide."""
-        return (0.0,) * self.nq
+        return tuple(float(self.quaternion is not None and k == self.quaternion + 3) for k in range(self.nq))
 
     def integrate(self, q: Sequence[Scalar], dv: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """``q`` composed with ``exp(dv)``."""
@@ -157,8 +157,8 @@ class JointKind:
         return self.transform(hinge, self.coordinates(hinge, pose))
 
     def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        """The speeds whose :meth:`motion` comes nearest to a motion."""
-        raise NotImplementedError
+        """The speeds whose :meth:`motion` comes nearest to a motion; columns of unit length at right angles."""
+        return tuple(c.angular.dot(motion.angular) + c.linear.dot(motion.linear) for c in self.columns(hinge))
 
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """dq/dt, as many numbers as coordinates. A quaternion counts as if it had unit length."""
@@ -194,7 +194,12 @@ class JointKind:
         return tuple((i, j, k, float(c)) for i, j, own in brackets for k, c in enumerate(own) if c)
 
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
-        """Coordinates within the limits, or anywhere sensible."""
+        """Coordinates within the limits, or anywhere sensible: one metre, half a turn, any rotation."""
+        if self.nq > 1:
+            reaches = (1.0 if unit == "m" else math.pi for unit in self.q_units if unit != "1")
+            values = [float(rng.uniform(-reach, reach)) for reach in reaches]
+            turn = () if self.quaternion is None else Quaternion(*rng.normal(size=4).tolist()).normalized()
+            return (*values, *turn)
         low, high = sorted(limits or (-math.inf, math.inf))
         if not math.isfinite(high - low):
             low, high = _sensible(low, high, self.spread)

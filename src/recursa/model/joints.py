@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,9 +39,6 @@ class Revolute(JointKind):
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return Transform(Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation)), ZERO)
 
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        return (hinge.axis.dot(motion.angular),)
-
 
 class Prismatic(JointKind):
     """Translation along the axis; q in metres."""
@@ -65,9 +61,6 @@ class Prismatic(JointKind):
 
     def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
         return (hinge.axis.dot(pose.translation),)
-
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        return (hinge.axis.dot(motion.linear),)
 
 
 class Helical(JointKind):
@@ -140,9 +133,6 @@ class Spherical(JointKind):
     def project(self, hinge: Hinge, force: Force) -> tuple[Scalar, ...]:
         return tuple(force.moment)
 
-    def neutral(self) -> tuple[float, ...]:
-        return (0.0, 0.0, 0.0, 1.0)
-
     def integrate(self, q: Sequence[Scalar], dv: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return tuple((Quaternion(*q) @ Quaternion.exp(Vec3(*dv))).normalized())
 
@@ -158,9 +148,6 @@ class Spherical(JointKind):
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return Transform(pose.rotation, ZERO)
 
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        return tuple(motion.angular)
-
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return _quaternion_rates(q, v)
 
@@ -172,9 +159,6 @@ class Spherical(JointKind):
 
     def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return tuple(Vec3(*x).cross(Vec3(*y)))
-
-    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
-        return _random_quaternion(rng)
 
 
 class Planar(JointKind):
@@ -237,10 +221,6 @@ class Planar(JointKind):
         turn = Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation))
         return Transform(turn, pose.translation - hinge.axis * hinge.axis.dot(pose.translation))
 
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        ex, ey, _ = hinge.plane.columns()
-        return hinge.axis.dot(motion.angular), ex.dot(motion.linear), ey.dot(motion.linear)
-
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         w, vx, vy = v
         c, s = cos(q[2]), sin(q[2])
@@ -261,9 +241,6 @@ class Planar(JointKind):
 
     def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return 0.0, y[0] * x[2] - x[0] * y[2], x[0] * y[1] - y[0] * x[1]
-
-    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
-        return (*(float(x) for x in rng.uniform(-1.0, 1.0, 2)), float(rng.uniform(-math.pi, math.pi)))
 
 
 class Translation(JointKind):
@@ -296,12 +273,6 @@ class Translation(JointKind):
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return Transform(IDENTITY, pose.translation)
 
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        return tuple(motion.linear)
-
-    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
-        return tuple(float(x) for x in rng.uniform(-1.0, 1.0, 3))
-
 
 class Free(JointKind):
     """Six freedoms: q = (x, y, z, qx, qy, qz, qw), v = (omega, v) of the link origin in link axes."""
@@ -331,9 +302,6 @@ class Free(JointKind):
     def project(self, hinge: Hinge, force: Force) -> tuple[Scalar, ...]:
         return force.components()
 
-    def neutral(self) -> tuple[float, ...]:
-        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-
     def integrate(self, q: Sequence[Scalar], dv: Sequence[Scalar]) -> tuple[Scalar, ...]:
         pose = self.transform(_NO_HINGE, q)
         step = Transform.exp(Motion(Vec3(*dv[0:3]), Vec3(*dv[3:6])))
@@ -355,9 +323,6 @@ class Free(JointKind):
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return pose
 
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        return motion.components()
-
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         rotation = Rotation.from_quaternion(Quaternion(*q[3:7]))
         return (*(rotation @ Vec3(*v[3:6])), *_quaternion_rates(q[3:7], v[0:3]))
@@ -376,9 +341,6 @@ class Free(JointKind):
 
     def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return Motion.of(x).cross_motion(Motion.of(y)).components()
-
-    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
-        return (*(float(x) for x in rng.uniform(-1.0, 1.0, 3)), *_random_quaternion(rng))
 
 
 _NO_HINGE = Hinge(ZERO)
@@ -420,10 +382,6 @@ def _turning(p: Sequence[Scalar], dp: Sequence[Scalar], ddp: Sequence[Scalar]) -
 def _relative(q0: Quaternion, q1: Quaternion) -> Quaternion:
     product = q0.conjugate() @ q1
     return product.scaled(1.0 / sqrt(product.norm_squared()))
-
-
-def _random_quaternion(rng: Any) -> tuple[float, ...]:
-    return tuple(Quaternion(*(float(x) for x in rng.normal(size=4))).normalized())
 
 
 KINDS: dict[str, JointKind] = {

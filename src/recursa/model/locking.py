@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from recursa.errors import ModelError
@@ -77,5 +76,5 @@ def _pose(joint: Joint, q: tuple[float, ...]) -> Transform:
 
 
 def _locked(record: JointRecord, pose: Transform) -> JointRecord:
-    fixed = JointRecord(record.name, "fixed", record.parent, record.child, line=record.line)
-    return replace(fixed, placement=record.placement @ pose, after=record.after)
+    placed = record.placement @ pose
+    return JointRecord(record.name, "fixed", record.parent, record.child, placed, record.after, line=record.line)

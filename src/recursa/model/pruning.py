@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from numpy.polynomial.polynomial import polyval
+
 from recursa.errors import shortened
 from recursa.model.constraints import WORLD_NAME, Constraint, JointRelation, called, joints_of, links_of
 from recursa.model.description import (
@@ -157,7 +159,4 @@ class _Rest:
 
 
 def _value(polynomial: tuple[float, ...], x: float) -> float:
-    total = 0.0
-    for coefficient in reversed(polynomial):
-        total = total * x + coefficient
-    return total
+    return float(polyval(x, polynomial))

@@ -9,7 +9,7 @@ convention, and the child is now the other link: such a joint gets the coordinat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from recursa.errors import ModelError
@@ -36,7 +36,7 @@ def with_base(model: Model, link: str) -> Description:
     description, root = model.description, model.joints[0].name
     if link == base_link(model):
         return description
-    way = _way(description, link, root)
+    way = way_inward(link, (record for record in description.joints if record.name != root))
     other_way = {record.name: turned(record) for record in way}
     joints = tuple(other_way.get(record.name, record) for record in description.joints)
     if not model.floating:
@@ -52,9 +52,9 @@ def turned_joints(model: Model, link: str) -> frozenset[int]:
     return frozenset(model.support(model.links[model.link_index(link)].body)[1:])
 
 
-def _way(description: Description, link: str, root: str) -> list[JointRecord]:
-    """The joints from a link inward to the base, fixed ones included, the free joint not."""
-    inward = {record.child: record for record in description.joints if record.name != root}
+def way_inward(link: str, joints: Iterable[JointRecord]) -> list[JointRecord]:
+    """The joints on the way from a link inward."""
+    inward = {record.child: record for record in joints}
     way = []
     while link in inward:
         way.append(inward[link])

@@ -16,7 +16,9 @@ Values = tuple[tuple[str, tuple[float, ...]], ...]
 
 def scaled(description: Description, length: float, mass: float) -> Description:
     """The description with lengths and masses scaled; losses, springs, efforts, speeds and gears as they are."""
-    units = {joint.name: _coordinate(joint, length) for joint in description.joints}
+    units = {
+        joint.name: length if joint.kind in KINDS and KINDS[joint.kind].slides else 1.0 for joint in description.joints
+    }
     kinds = {joint.name: joint.kind for joint in description.joints}
     return replace(
         description,
@@ -26,15 +28,14 @@ def scaled(description: Description, length: float, mass: float) -> Description:
         relations=tuple(_relation(relation, units) for relation in description.relations),
         constraints=tuple(_constraint(one, length, units) for one in description.constraints),
         states=tuple(
-            NamedState(state.name, _values(state.q, kinds, length, "q_units", "m"), _speeds(state.v, kinds, length))
+            NamedState(
+                state.name,
+                _values(state.q, kinds, length, "q_units", "m"),
+                _values(state.v, kinds, length, "angular", False),
+            )
             for state in description.states
         ),
     )
-
-
-def _coordinate(joint: JointRecord, length: float) -> float:
-    """What the coordinate of a joint of one freedom is multiplied by."""
-    return length if joint.kind in KINDS and KINDS[joint.kind].slides else 1.0
 
 
 def _link(link: LinkRecord, length: float, mass: float) -> LinkRecord:
@@ -121,7 +122,3 @@ def _values(values: Values, kinds: Mapping[str, str], length: float, parts: str,
         return tuple(x * length if unit == metres else x for x, unit in zip(numbers, units, strict=True))
 
     return tuple((name, each(name, numbers)) for name, numbers in values)
-
-
-def _speeds(values: Values, kinds: Mapping[str, str], length: float) -> Values:
-    return _values(values, kinds, length, "angular", False)
