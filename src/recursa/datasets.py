@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recursa.errors import RecursaError
+from recursa.errors import not_installed
 from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
 from recursa.sweeps.batching import Array
 
@@ -29,7 +29,7 @@ def to_pandas(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Map
     try:
         import pandas
     except ImportError:
-        raise _needed("pandas") from None
+        raise not_installed("pandas", "data") from None
     columns: dict[str, Array] = {}
     units: dict[str, str] = {}
     for quantity, values in vectors.items():
@@ -55,7 +55,7 @@ def to_xarray(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Map
     try:
         import xarray
     except ImportError:
-        raise _needed("xarray") from None
+        raise not_installed("xarray", "data") from None
     data: dict[str, Any] = {}
     for quantity, values in vectors.items():
         axis = "coordinate" if quantity == "q" else "freedom"
@@ -90,7 +90,3 @@ def _units(robot: Robot, quantity: str) -> tuple[str, ...]:
         return coordinate_units(robot.model)
     turning, sliding = UNITS[quantity]
     return tuple(turning if turns else sliding for turns in angular(robot.model))
-
-
-def _needed(package: str) -> RecursaError:
-    return RecursaError(f"this needs the package '{package}': pip install 'recursa[data]'")
