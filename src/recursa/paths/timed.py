@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recursa.paths import passes
-from recursa.paths.diagnosis import UNITS
+from recursa.paths.diagnosis import unit_of
 from recursa.paths.passes import CAP, Rows
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
@@ -146,12 +146,11 @@ class Timing:
 
     def _held(self, kind: Kind, start: int, end: int) -> Held:
         limit = float(getattr(self.limits, kind.quantity)[kind.freedom])
-        turns = self.robot.v_units[kind.freedom] == "rad/s"
         return Held(
             self.robot.v_names[kind.freedom],
             kind.quantity,
             limit * (kind.sign or 1),
-            UNITS[kind.quantity][0 if turns else 1],
+            unit_of(self.robot, kind),
             (float(self.places[start]), float(self.places[end])),
             (float(self.times[start]), float(self.times[end])),
         )
