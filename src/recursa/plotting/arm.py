@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -113,23 +114,14 @@ def limbs(robot: Robot) -> list[int]:
     >>> limbs(rc.robots.planar(3))
     [0, 0, 0]
     """
-    joints = robot.model.joints
-    parents = [joint.parent for joint in joints]
-    found: list[int] = []
-    for k, joint in enumerate(joints):
-        forks = parents.count(joint.parent) > 1 and _outward(parents, k) > 2  # fingers are no limbs
+    model, found = robot.model, list[int]()
+    children = Counter(joint.parent for joint in model.joints)
+    outward = Counter(inward for body in range(model.nbodies) for inward in model.support(body))
+    for k, joint in enumerate(model.joints):
+        forks = children[joint.parent] > 1 and outward[k] > 2  # fingers are no limbs
         begins = joint.parent == WORLD or forks
         found.append(max(found, default=-1) + 1 if begins else found[joint.parent])
     return found
-
-
-def _outward(parents: list[int], body: int) -> int:
-    """How many bodies there are from this one outward."""
-    inside = {body}
-    for k in range(body + 1, len(parents)):
-        if parents[k] in inside:
-            inside.add(k)
-    return len(inside)
 
 
 def paints(robot: Robot) -> list[str]:
