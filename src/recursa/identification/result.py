@@ -174,7 +174,7 @@ class Identification:
         Where nothing was held out it is the part that was fitted. Returns the figure, and saves it to ``path``.
         """
         from recursa.plotting.panels import Panel, panel_figure
-        from recursa.plotting.styles import save
+        from recursa.plotting.styles import saved
 
         shown = self.held_out or self.fitted
         series = {"measured": shown.torque, "as it was known": shown.told_before, "identified": shown.told}
@@ -189,9 +189,7 @@ class Identification:
             panels.append(Panel("time, s", label, t, curves, name, total="measured"))
         part = "the part that was held out" if self.held_out else "the part that was fitted"
         figure = panel_figure(f"{self.robot.name}: {part}", panels, shown=path is None)
-        if path is not None:
-            save(figure, path, dpi=110)
-        return figure
+        return saved(figure, path, dpi=110)
 
     def __str__(self) -> str:
         return format(self, "80")

@@ -161,12 +161,10 @@ class Timing:
         Returns the figure, and writes it where a file is named (png, pdf, svg ...).
         """
         from recursa.paths.picture import phase_plane
-        from recursa.plotting.styles import save
+        from recursa.plotting.styles import saved
 
         figure = phase_plane(self, shown=path is None)
-        if path is not None:
-            save(figure, path, dpi=110)
-        return figure
+        return saved(figure, path, dpi=110)
 
     def __str__(self) -> str:
         lines = [f"{self.times[-1]:.6g} s along the path, s from {self.places[0]:g} to {self.places[-1]:g}"]

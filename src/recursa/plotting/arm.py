@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.model.joint_kind import JointKind
 from recursa.model.model import WORLD
-from recursa.plotting.styles import COLOURS, colour, new_figure, plain, save
+from recursa.plotting.styles import COLOURS, colour, new_figure, plain, saved
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array, as_array
 from recursa.view.figures import attachments, rods
@@ -157,9 +157,7 @@ def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] 
     _require_one_state(robot, shown)
     figure = new_figure(7.2, 6.4, shown=path is None)
     draw_robot(figure.add_subplot(projection="3d"), robot, shown)
-    if path is not None:
-        save(figure, path, dpi=130)
-    return figure
+    return saved(figure, path, dpi=130)
 
 
 def draw_robot(axes: Any, robot: Robot, q: ArrayLike) -> None:
