@@ -173,10 +173,8 @@ def smoothed(
     x, slope, bend = (matrix @ c for matrix in spline.at(np.zeros(1)))
     profile = Profile.of_parabolas(grid, x, slope, 0.5 * bend)
     bounds = np.zeros((2, len(grid)))
-    timing = Timing(robot, over, limits, lambda: along, bounds, profile, np.arange(len(grid) - 1))
-    timing.jerks = problem.jerks_at(c)
-    timing.parts = problem.parts_of_limits(c)
-    return TimedTrajectory(timing)
+    more = problem.jerks_at(c), problem.parts_of_limits(c)
+    return TimedTrajectory(Timing(robot, over, limits, lambda: along, bounds, profile, np.arange(len(grid) - 1), *more))
 
 
 @dataclass

@@ -52,6 +52,7 @@ class Held:
         )
 
 
+@dataclass(eq=False, repr=False)
 class Timing:
     """How a path is gone along: places, speeds ds/dt, the limits that hold.
 
@@ -62,22 +63,18 @@ class Timing:
       least 98 %.
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        path: Path,
-        limits: Limits,
-        along: Callable[[], Along],
-        bounds: Array,
-        profile: Profile,
-        interval: Array,
-    ) -> None:
-        self.robot, self.path, self.limits = robot, path, limits
-        self.profile = profile
-        self._looked_up, self._bounds, self._interval = along, bounds, interval
-        self.jerks: tuple[Array, Array] | None = None  # places and jerks, where these have limits
-        self.parts: tuple[list[Kind], Array] | None = None  # there also: of every limit (columns) in every piece (K)
-        self.places, self.times = profile.places, profile.times
+    robot: Robot
+    path: Path
+    limits: Limits
+    _looked_up: Callable[[], Along]
+    _bounds: Array
+    profile: Profile
+    _interval: Array
+    jerks: tuple[Array, Array] | None = None  # places and jerks, where these have limits
+    parts: tuple[list[Kind], Array] | None = None  # there also: of every limit (columns) in every piece (K)
+
+    def __post_init__(self) -> None:
+        self.places, self.times = self.profile.places, self.profile.times
 
     @property
     def speeds(self) -> Array:
