@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recursa.errors import RecursaError
+from recursa.errors import not_installed
 from recursa.model.columns import coordinate_names, freedom_names, named_columns
 from recursa.sweeps.batching import Array
 
@@ -28,7 +28,7 @@ def to_pandas(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Map
     try:
         import pandas
     except ImportError:
-        raise _needed("pandas") from None
+        raise not_installed("pandas", "data") from None
     columns: dict[str, Array] = {}
     units: dict[str, str] = {}
     for quantity, values in vectors.items():
@@ -54,7 +54,7 @@ def to_xarray(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Map
     try:
         import xarray
     except ImportError:
-        raise _needed("xarray") from None
+        raise not_installed("xarray", "data") from None
     data: dict[str, Any] = {}
     for quantity, values in vectors.items():
         axis = "coordinate" if quantity == "q" else "freedom"
@@ -82,7 +82,3 @@ def _rows(vectors: Mapping[str, Array]) -> dict[str, int]:
 
 def _units(robot: Robot, quantity: str) -> list[str]:
     return [unit for _, unit in named_columns(robot.model, quantity)]
-
-
-def _needed(package: str) -> RecursaError:
-    return RecursaError(f"this needs the package '{package}': pip install 'recursa[data]'")

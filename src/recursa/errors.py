@@ -299,6 +299,13 @@ def unknown_name(kind: str, name: object, known: Iterable[str], *, owner: str = 
     return UnknownNameError(f"no {kind} '{name}'{inside}. {did_you_mean(str(name), known)}")
 
 
+def not_installed(
+    package: str, extra: str, what: str = "this", kind: type[RecursaError] = RecursaError
+) -> RecursaError:
+    """The error where something needs a package that only an extra of Recursa installs."""
+    return kind(f"{what} needs the package '{package}': pip install 'recursa[{extra}]'")
+
+
 def known_method(kind: str, method: object, methods: Sequence[str]) -> None:
     """An unknown method is an error with a proposal."""
     if method not in methods:

@@ -57,7 +57,7 @@ class Viewing(Facade):
         >>> with arm.view(open=False) as view:
         ...     view.show({"joint1": 0.5})
         """
-        from recursa.view.opening import open_in_browser
+        from recursa.view.page import open_in_browser
         from recursa.view.serving import View
 
         made = View(cast("Robot", self), q, meshes=meshes)

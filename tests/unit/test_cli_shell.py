@@ -21,6 +21,7 @@ import recursa as rc
 from recursa.cli import commands, main
 from recursa.cli.commands import recursa
 from recursa.cli.group import VERBS, completion_script
+from recursa.cli.help_texts import first_sentence
 
 COMMANDS = {name: recursa.get_command(None, name) for name in recursa.list_commands(None)}
 
@@ -32,10 +33,10 @@ def test_every_verb_is_under_a_heading() -> None:
     assert recursa.list_commands(None) == sorted(name for verbs in VERBS.values() for name in verbs)
 
 
-def test_the_table_of_verbs_says_what_their_help_says() -> None:
+def test_the_list_of_verbs_says_what_their_help_says() -> None:
     for verbs in VERBS.values():
-        for name, (_, sentence) in verbs.items():
-            assert COMMANDS[name].get_short_help_str(500) == sentence
+        for name, module in verbs.items():
+            assert COMMANDS[name].get_short_help_str(500) == first_sentence(module, name)
 
 
 def test_a_verb_is_imported_when_it_is_used() -> None:
@@ -48,7 +49,7 @@ def test_a_verb_is_imported_when_it_is_used() -> None:
         done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
         loaded = set(done.stderr.split())
         assert not loaded & {"scipy", "matplotlib", "recursa.simulation", "recursa.trajectories", "recursa.studies"}
-        verbs = {module for verbs in VERBS.values() for module, _ in verbs.values()}
+        verbs = {module for verbs in VERBS.values() for module in verbs.values()}
         assert {name for name in verbs if f"recursa.cli.{name}" in loaded} <= {"commands"}
 
 

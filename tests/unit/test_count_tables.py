@@ -19,9 +19,9 @@ from recursa.counts.counting import _TableEvaluator, counted, with_divisions
 from recursa.counts.exact import Exact, ExactGraph
 from recursa.counts.of_robots import METHODS
 from recursa.counts.polynomials import Polynomial
-from recursa.counts.solving import solve_symmetric
 from recursa.counts.tables import TABLES
 from recursa.errors import UnknownNameError
+from recursa.evaluation.scalars import solve_symmetric
 from recursa.quantities import quantities
 from recursa.spatial.counting import Counts
 from zoo import with_soaks

@@ -208,7 +208,9 @@ def test_native_rows_and_passes_are_those_of_numpy(losses: bool, panda: rc.Robot
         assert off.max() > 1e-9
         motions = switches.switched(job.along, limits, native, one)
         for number, motion in enumerate(motions):
-            by_numpy = path_oracles.switched(job.taken.only([number]), limits, one.of(job.along.counts, number))
+            rows_here, here = job.along.intervals(number), job.along.places(number)
+            own = passes.Passed(one.sets[:, here], one.x[here], one.u[rows_here], one.stuck[number : number + 1])
+            by_numpy = path_oracles.switched(job.taken.only([number]), limits, own)
             assert len(motion.interval) > job.along.counts[number]  # there are switches
             np.testing.assert_array_equal(motion.interval, by_numpy.interval)
             for name in ("places", "times", "speed", "u"):
@@ -437,7 +439,7 @@ def test_a_start_too_fast_to_stop_is_named() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"points": 2}, "at least 3"),
+        ({"points": 2}, "points must be a whole number of at least 3"),
         ({"points": True}, "at least 3"),
         ({"start_speed": -1.0}, "at least 0"),
         ({"velocity": -1.0}, "positive"),

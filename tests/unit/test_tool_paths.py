@@ -80,7 +80,7 @@ def test_what_cannot_be_followed_is_named(arm: rc.Robot) -> None:
     ("poses", "options", "words"),
     [
         ([], {}, "empty"),
-        ([np.eye(3)], {}, "expected a finite homogeneous matrix"),
+        ([np.eye(3)], {}, "expected homogeneous matrices"),
         ([2.0 * np.eye(4)], {}, "no rotation"),
         ([rc.Arc([0.0, 0.0], np.eye(4))], {}, r"via has shape \(2,\)"),
         ([np.eye(4)], {"blend": -1.0}, "blend"),

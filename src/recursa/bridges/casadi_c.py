@@ -109,60 +109,53 @@ def c_unit_for_casadi(of: Signature, kernels: Kernels) -> str:
 
 def _value(of: Signature, kernel: CText) -> Iterator[str]:
     own = _Body(of)
-    arguments = [own.argument(k, k) for k in range(len(of.sizes))]
-    out = own.room("out", of.size)
-    own.lines += [f"{kernel.name}({', '.join([*arguments, out])});", own.given(out, 0, of.shape)]
-    yield from own.text(of.name, list(of.arguments.values()), [of.shape], (list(of.arguments), [of.result]))
+    own.result(kernel, own.arguments())
+    yield from own.text(of.name, own.shapes, [of.shape], (list(of.arguments), [of.result]))
 
 
 def _forward(of: Signature, kernel: CText) -> Iterator[str]:
-    own, n = _Body(of), len(of.sizes)
-    arguments = [own.argument(k, k) for k in range(n)] + [own.argument(k, n + 1 + k, "d") for k in range(n)]
-    out = own.room("out", of.size)
-    own.lines += [f"{kernel.name}({', '.join([*arguments, out])});", own.given(out, 0, of.shape)]
-    shapes = list(of.arguments.values())
-    yield from own.text(f"fwd1_{of.name}", [*shapes, of.shape, *shapes], [of.shape])
+    own = _Body(of)
+    own.result(kernel, [*own.arguments(), *own.arguments("d", len(own.shapes) + 1)])
+    yield from own.text(f"fwd1_{of.name}", [*own.shapes, of.shape, *own.shapes], [of.shape])
 
 
 def _reverse(of: Signature, kernel: CText) -> Iterator[str]:
-    own, n, shapes = _Body(of), len(of.sizes), list(of.arguments.values())
-    arguments = [own.argument(k, k) for k in range(n)] + [own.taken("weights", n + 1, of.shape)]
-    own.gradients(kernel, arguments)
-    yield from own.text(f"adj1_{of.name}", [*shapes, of.shape, of.shape], shapes)
+    own = _Body(of)
+    own.gradients(kernel, [*own.arguments(), own.taken("weights", len(own.shapes) + 1, of.shape)])
+    yield from own.text(f"adj1_{of.name}", [*own.shapes, of.shape, of.shape], own.shapes)
 
 
 def _reverse_forward(of: Signature, kernel: CText) -> Iterator[str]:
-    own, n, shapes = _Body(of), len(of.sizes), list(of.arguments.values())
-    arguments = [own.argument(k, k) for k in range(n)] + [own.taken("weights", n + 1, of.shape)]
-    arguments += [own.argument(k, 2 * n + 2 + k, "d") for k in range(n)]
-    arguments += [own.taken("dweights", 3 * n + 3, of.shape)]
+    own, n = _Body(of), len(of.sizes)
+    arguments = [*own.arguments(), own.taken("weights", n + 1, of.shape)]
+    arguments += [*own.arguments("d", 2 * n + 2), own.taken("dweights", 3 * n + 3, of.shape)]
     own.gradients(kernel, arguments)
-    inputs = [*shapes, of.shape, of.shape]
-    yield from own.text(f"fwd1_adj1_{of.name}", [*inputs, *shapes, *inputs], shapes)
+    inputs = [*own.shapes, of.shape, of.shape]
+    yield from own.text(f"fwd1_adj1_{of.name}", [*inputs, *own.shapes, *inputs], own.shapes)
 
 
 def _jacobian(of: Signature, kernels: Kernels) -> Iterator[str]:
-    own, n, shapes = _Body(of), len(of.sizes), list(of.arguments.values())
-    arguments = [own.argument(k, k) for k in range(n)]
+    own = _Body(of)
+    arguments = own.arguments()
     if kernels.blocks is not None:
         sizes = [of.sizes[0] if kernels.chart is None else kernels.chart.size, *of.sizes[1:]]
         out = own.room("out", of.size * sum(sizes))
         own.lines.append(f"{kernels.blocks.name}({', '.join([*arguments, out])});")
-        for k in range(n):
+        for k in range(len(sizes)):
             start = f"{out} + {of.size * sum(sizes[:k])}"
             own.lines += own.by_coordinates(start, kernels.chart) if k == 0 and kernels.chart else [own.block(start, k)]
     else:
         assert kernels.along is not None
         own.by_directions(kernels.along, arguments)
     found = [(of.size, size) for size in of.sizes]
-    yield from own.text(f"jac_{of.name}", [*shapes, of.shape], found)
+    yield from own.text(f"jac_{of.name}", [*own.shapes, of.shape], found)
 
 
 class _Body:
     """What is between the braces: places in CasADi's work array, then lines."""
 
     def __init__(self, of: Signature) -> None:
-        self.of = of
+        self.of, self.shapes = of, list(of.arguments.values())
         self.used = 0
         self.lines: list[str] = []
 
@@ -178,9 +171,14 @@ class _Body:
         self.lines.append(f"take(arg[{place}], {name}, {shape[0]}, {shape[1]});")
         return name
 
-    def argument(self, k: int, place: int, start: str = "x") -> str:
-        """The k-th argument of the function itself, or a direction of it."""
-        return self.taken(f"{start}{k}", place, list(self.of.arguments.values())[k])
+    def arguments(self, start: str = "x", first: int = 0) -> list[str]:
+        """The arguments of the function itself, or directions of them, of which the first is in that place."""
+        return [self.taken(f"{start}{k}", first + k, shape) for k, shape in enumerate(self.shapes)]
+
+    def result(self, kernel: CText, arguments: Sequence[str]) -> None:
+        """The result of the function itself, or its change."""
+        out = self.room("out", self.of.size)
+        self.lines += [f"{kernel.name}({', '.join([*arguments, out])});", self.given(out, 0, self.of.shape)]
 
     @staticmethod
     def given(name: str, place: int, shape: tuple[int, int]) -> str:
@@ -189,7 +187,7 @@ class _Body:
 
     def block(self, name: str, k: int) -> str:
         """A block of the Jacobian handed over."""
-        shapes = (*self.of.shape, *list(self.of.arguments.values())[k])
+        shapes = (*self.of.shape, *self.shapes[k])
         return f"give_block({name}, res[{k}], {', '.join(map(str, shapes))});"
 
     def by_directions(self, along: CText, arguments: Sequence[str]) -> None:
@@ -237,7 +235,7 @@ class _Body:
         """One row with the gradients by all arguments, handed over in parts."""
         out = self.room("out", sum(self.of.sizes))
         self.lines.append(f"{kernel.name}({', '.join([*arguments, out])});")
-        for k, shape in enumerate(self.of.arguments.values()):
+        for k, shape in enumerate(self.shapes):
             self.lines.append(self.given(f"{out} + {sum(self.of.sizes[:k])}", k, shape))
 
     def text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -11,19 +12,15 @@ import numpy as np
 
 from recursa.bridges.casadi_c import Signature
 from recursa.bridges.casadi_compiled import compiled, require_order
-from recursa.bridges.differentiable import GRAVITY, TracingEvaluator
-from recursa.bridges.replay import replay
-from recursa.errors import RecursaError, unknown_name
-from recursa.evaluation.evaluator import Evaluator
+from recursa.bridges.differentiable import InGraph, WithGravity
+from recursa.errors import RecursaError, UntraceableError, not_installed, unknown_name
 from recursa.evaluation.facade import Facade
 from recursa.facade.export_questions import Asked, ExportFormula, ExportQuestion, asked
 from recursa.kernels.c_loops import CText
 from recursa.kernels.c_source import c_identifier
 from recursa.kernels.function import Spelled
-from recursa.kernels.graph import Graph
 from recursa.operators.compiled import CompiledExpression
 from recursa.quantities import Quantity
-from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
     import casadi
@@ -86,7 +83,7 @@ class CasadiMethods(Facade):
         question = asked(self.model, quantity, options)
         own = c_identifier(question.title if name is None else name)
         if isinstance(question, ExportQuestion):
-            kind = _WithGravity if gravity else _InGraph
+            kind = WithGravity if gravity else InGraph
             question = kind(question.model, question.quantity, question.inputs, question.options)
         elif gravity:
             raise RecursaError("gravity=True is for quantities; a formula has the robot's own")
@@ -98,31 +95,6 @@ class CasadiMethods(Facade):
         return compiled(library, _signature(own, question, c_text), question, spelled, self.evaluator, derivatives)
 
 
-# ---- questions that become graphs ------------------------------------------------------------------------------------
-
-
-class _InGraph(ExportQuestion):
-    """Linear systems are spelled out, too: those of robots whose joints are tied."""
-
-    def asked(self, values: Mapping[str, Any], evaluator: Evaluator | None = None) -> Array:
-        """On any scalars."""
-        return super().asked(values, evaluator or TracingEvaluator(self.model))
-
-
-class _WithGravity(_InGraph):
-    """The same question where gravity is one of its arrays."""
-
-    def sizes(self) -> dict[str, int]:
-        """Numbers per input, gravity the last."""
-        return {**super().sizes(), GRAVITY: 3}
-
-    def traced_answer(self, graph: Graph) -> Array:
-        """With the model's gravity replaced by three inputs."""
-        x, y, z = graph.inputs(GRAVITY, 3)
-        inputs = {name: graph.inputs(name, size) for name, size in super().sizes().items()}
-        return self.asked(inputs, TracingEvaluator(self.model, (x, y, z)))
-
-
 # ---- from a graph to CasADi ------------------------------------------------------------------------------------------
 
 
@@ -130,7 +102,7 @@ def _signature(name: str, question: Asked, function: Spelled | CText) -> Signatu
     """Names and shapes, as CasADi has them."""
     if isinstance(question, ExportFormula):
         return Signature(name, {one: (size, 1) for one, size in function.sizes.items()}, "value", (function.size, 1))
-    shapes = {one: (3, 1) if one == GRAVITY else _rows_and_columns(question.axes(one)) for one in function.sizes}
+    shapes = {one: _rows_and_columns(question.axes(one)) for one in function.sizes}
     result = c_identifier(question.quantity.name)
     return Signature(name, shapes, f"{result}_out" if result in shapes else result, _rows_and_columns(question.shape()))
 
@@ -140,7 +112,7 @@ def _spelled(name: str, question: Asked) -> Spelled | None:
     try:
         return question.traced(name, "c")
     except RecursaError:
-        if isinstance(question, _WithGravity):
+        if isinstance(question, WithGravity):
             raise
         return None  # loops over bodies say what is wrong, if they cannot be had either
 
@@ -148,7 +120,7 @@ def _spelled(name: str, question: Asked) -> Spelled | None:
 def _function(library: ModuleType, of: Signature, function: Spelled) -> casadi.Function:
     arguments = {name: library.SX.sym(name, *shape) for name, shape in of.arguments.items()}
     scalars = {name: _row_by_row(symbol) for name, symbol in arguments.items()}
-    found = replay(function, scalars, _operations(library))
+    found = _replayed(library, function, scalars)
     rows, columns = of.shape
     if columns == 1:
         answer = library.SX(rows, 1) if not found else library.vertcat(*found)
@@ -180,14 +152,28 @@ def _matrix(library: ModuleType, entries: Sequence[Any], rows: int, columns: int
     return library.SX(pattern, library.vertcat(*(entries[row * columns + column] for row, column in at)))
 
 
-def _operations(library: ModuleType) -> dict[str, Callable[..., Any]]:
-    return {
-        "sin": library.sin,
-        "cos": library.cos,
-        "sqrt": library.sqrt,
-        "atan2": library.atan2,
+def _replayed(library: ModuleType, function: Spelled, inputs: Mapping[str, Sequence[Any]]) -> list[Any]:
+    """The outputs as CasADi's scalars; every node is made once, so what the graph shares is shared."""
+    known: dict[str, Callable[..., Any]] = {
+        **{op: getattr(operator, op) for op in ("add", "sub", "mul", "neg", "lt")},
+        **{op: getattr(library, op) for op in ("sin", "cos", "sqrt", "atan2")},
+        "div": operator.truediv,
         "select": library.if_else,
     }
+    nodes, values = function.graph.nodes, dict[int, Any]()
+    tables = {**inputs, **function.constants}
+    for number in function.graph.reachable(function.nodes):
+        op, operands = nodes[number]
+        if op == "const":
+            values[number] = operands[0]
+        elif op == "input":
+            name, place = operands
+            values[number] = tables[name][place]
+        elif op in known:
+            values[number] = known[op](*(values[k] for k in operands))
+        else:
+            raise UntraceableError(f"the operation {op!r} has no counterpart in CasADi")
+    return [values[x] if isinstance(x, int) else x for x in function.outputs]
 
 
 def casadi_module() -> ModuleType:
@@ -195,6 +181,5 @@ def casadi_module() -> ModuleType:
     try:
         import casadi  # takes long
     except ImportError:
-        raise RecursaError("this needs the package 'casadi': pip install 'recursa[casadi]'") from None
-    module: ModuleType = casadi
-    return module
+        raise not_installed("casadi", "casadi") from None
+    return casadi

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from recursa.bridges.functions import GraphFunction
 from recursa.errors import RecursaError, StateError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
-from recursa.evaluation.resolved import Question, ResolvedQuantity
-from recursa.evaluation.scalars import ScalarEvaluator, object_array
+from recursa.evaluation.resolved import ResolvedQuantity
+from recursa.evaluation.scalars import ScalarEvaluator, object_array, solved_by_columns
 from recursa.facade.answers import Answers
-from recursa.kernels.graph import Graph, code_name
+from recursa.facade.export_questions import ExportQuestion
+from recursa.kernels.graph import Graph
 from recursa.kernels.kernel import FEW_BODIES, Kernel
 from recursa.kernels.plan_derivatives import PlanFunction
 from recursa.model.model import Model
@@ -95,14 +96,21 @@ def _in_order(name: str, record: Quantity) -> tuple[str, ...]:
     return ordered if ordered[: len(record.inputs)] == record.inputs else record.inputs
 
 
-@dataclass(frozen=True)
-class Differentiable:
-    """A quantity of one robot with certain options: a function of flat rows, and the shapes around them."""
+class ArrayFacts(NamedTuple):
+    """An array that a function takes: its axes after the batch, and where quaternions start among its numbers."""
 
-    function: GraphFunction
-    axes: Mapping[str, tuple[int, ...]]  # of every array, in order
-    shape: tuple[int, ...]  # of the result
-    turned: Mapping[str, tuple[int, ...]]  # where in coordinates quaternions start, which are made unit length
+    name: str
+    axes: tuple[int, ...]
+    quaternions: tuple[int, ...]
+
+
+class Facts(NamedTuple):
+    """A question as a function of rows, told in plain numbers: programs that frameworks make take these as they are."""
+
+    name: str
+    function: Any  # a GraphFunction, or what a framework has in its place
+    arrays: tuple[ArrayFacts, ...]
+    shape: tuple[int, ...]
 
 
 def batches(
@@ -134,44 +142,36 @@ class DifferentiableRobot:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
-        self._made: dict[tuple[Question, bool], Differentiable] = {}
+        self._made: dict[Hashable, Facts] = {}
 
     @property
     def model(self) -> Model:
         """The data behind it."""
         return self._evaluator.model
 
-    def asked(self, call: Arguments) -> Differentiable:
+    def asked(self, call: Arguments) -> Facts:
         """The quantity that a call asks for."""
-        record, options = quantity(call.name), call.options
-        names = tuple(one for one in call.arrays if one not in record.inputs)
-        for one in options:
-            if one not in record.options:
-                raise unknown_name(f"option of {record.name}", one, (*record.optional, GRAVITY, *record.options))
-        missing = [one for one in record.options if one not in {**record.defaults, **options}]
-        if missing:
-            raise RecursaError(f"{record.name} needs the option {missing[0]}=")
-        question = Question.of(record, [one for one in names if one != GRAVITY], options)
-        key = question, GRAVITY in names
+        record = quantity(call.name)
+        kind = WithGravity if GRAVITY in call.arrays else InGraph
+        given = {name: True for name in call.arrays if name in record.optional}
+        question = kind.of(self.model, record, {**given, **call.options})
+        key = kind, record.name, question.inputs, *question.options.items()
         if key not in self._made:
-            self._made[key] = self._make(question, with_gravity=GRAVITY in names)
+            self._made[key] = self._make(question)
         return self._made[key]
 
-    def _make(self, question: Question, *, with_gravity: bool) -> Differentiable:
-        record, model = question.quantity, self.model
-        names = (*record.inputs, *question.given)
-        axes = {name: record.kind(name).axes(model, 0) for name in names} | ({GRAVITY: (3,)} if with_gravity else {})
-        sizes = {code_name(name): math.prod(own) for name, own in axes.items()}
-        tracing = _Tracing(model, question, axes, with_gravity=with_gravity)
-        asked = self._evaluator.required(record, question.given, dict(question.options))
-        shape = tracing.shape() if isinstance(asked, Composed) else asked.recipe.shape
+    def _make(self, question: InGraph) -> Facts:
+        record, model, sizes = question.quantity, self.model, question.sizes()
+        asked = self._evaluator.required(record, question.inputs[len(record.inputs) :], question.options)
+        shape = question.shape() if isinstance(asked, Composed) else asked.recipe.shape
         own, sweeps = None, None
-        if not with_gravity and not isinstance(asked, Composed):
+        if GRAVITY not in sizes and not isinstance(asked, Composed):
             own = partial(_own_kernel, asked)
             sweeps = partial(_sweeps, asked) if model.nbodies > FEW_BODIES else None
-        function = GraphFunction(record.name, sizes, math.prod(shape), tracing, own=own, sweeps=sweeps)
-        turned = {name: model.quaternions for name in names if record.kind(name).coordinates and model.quaternions}
-        return Differentiable(function, axes, shape, turned)
+        function = GraphFunction(record.name, sizes, math.prod(shape), question.graph, own=own, sweeps=sweeps)
+        quaternions = {name: model.quaternions for name in question.inputs if record.kind(name).coordinates}
+        arrays = tuple(ArrayFacts(name, question.axes(name), quaternions.get(name, ())) for name in sizes)
+        return Facts(record.name, function, arrays, shape)
 
 
 def _sweeps(asked: ResolvedQuantity) -> PlanFunction:
@@ -185,34 +185,38 @@ def _own_kernel(asked: ResolvedQuantity, single: bool) -> Kernel | None:
     return asked.kernel(single=single) if asked.compiles else None
 
 
-class _Tracing:
-    """Asks a question on tracing scalars."""
+class InGraph(ExportQuestion):
+    """A question for other frameworks: linear systems are spelled out, too, those of robots whose joints are tied."""
 
-    def __init__(
-        self, model: Model, question: Question, axes: Mapping[str, tuple[int, ...]], *, with_gravity: bool
-    ) -> None:
-        self.model, self.question, self.axes, self.with_gravity = model, question, axes, with_gravity
+    def asked(self, values: Mapping[str, Any], evaluator: Evaluator | None = None) -> Array:
+        """On any scalars."""
+        return super().asked(values, evaluator or TracingEvaluator(self.model))
 
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the answer."""
-        return self._answer()[1].shape
-
-    def __call__(self) -> tuple[Graph, list[Scalar]]:
-        graph, answer = self._answer()
-        return graph, list(answer.ravel())
-
-    def _answer(self) -> tuple[Graph, Array]:
-        graph, record = Graph(MAX_NODES), self.question.quantity
-        arrays = {
-            name: object_array(graph.inputs(code_name(name), math.prod(axes))).reshape(axes)
-            for name, axes in self.axes.items()
-        }
-        evaluator = TracingEvaluator(self.model, _three(arrays.pop(GRAVITY)) if self.with_gravity else None)
+    def graph(self) -> tuple[Graph, list[Scalar]]:
+        """A graph, and every number of the answer in it."""
+        graph = Graph(MAX_NODES)
         try:
-            with np.errstate(all="ignore"):
-                return graph, evaluator.evaluate(record, arrays, dict(self.question.options))
+            return graph, list(self.traced_answer(graph).ravel())
         except UntraceableError as error:
-            raise RecursaError(f"robot '{self.model.name}': {record.name} cannot be differentiated: {error}") from None
+            name = self.quantity.name
+            raise RecursaError(f"robot '{self.model.name}': {name} cannot be differentiated: {error}") from None
+
+
+class WithGravity(InGraph):
+    """The same question where gravity is the last of its arrays."""
+
+    def axes(self, name: str) -> tuple[int, ...]:
+        """The shape of one of the arrays."""
+        return (3,) if name == GRAVITY else super().axes(name)
+
+    def sizes(self) -> dict[str, int]:
+        """Numbers per input, gravity the last."""
+        return {**super().sizes(), GRAVITY: 3}
+
+    def traced_answer(self, graph: Graph) -> Array:
+        """With the model's gravity replaced by three inputs."""
+        inputs = {name: graph.inputs(name, size) for name, size in self.sizes().items()}
+        return self.asked(inputs, TracingEvaluator(self.model, tuple(inputs[GRAVITY])))
 
 
 class TracingEvaluator(ScalarEvaluator):
@@ -220,9 +224,9 @@ class TracingEvaluator(ScalarEvaluator):
 
     __slots__ = ("gravity",)
 
-    gravity: tuple[Any, Any, Any] | None
+    gravity: tuple[Any, ...] | None
 
-    def __init__(self, model: Model, gravity: tuple[Any, Any, Any] | None = None) -> None:
+    def __init__(self, model: Model, gravity: tuple[Any, ...] | None = None) -> None:
         super().__init__(model)
         self.gravity = gravity
 
@@ -240,36 +244,8 @@ class TracingEvaluator(ScalarEvaluator):
 
     def solve(self, mass: Array, columns: Array) -> Array:
         """``inv(mass) columns`` by ``L D L^T``."""
-        return _solved(mass, columns)
+        return solved_by_columns(mass, columns)
 
     def inverse(self, mass: Array) -> Array:
         """``inv(mass)``."""
-        return _solved(mass, np.eye(len(mass)).astype(object))
-
-
-def _three(x: Array) -> tuple[Any, Any, Any]:
-    return x[0], x[1], x[2]
-
-
-def _solved(mass: Array, columns: Array) -> Array:
-    """The solution for a symmetric positive definite matrix of any scalars: ``L D L^T x = columns``."""
-    rest, x, n = [list(row) for row in mass], [list(np.atleast_1d(row)) for row in columns], len(mass)
-    factor: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
-    for k in range(n):
-        for i in range(k + 1, n):
-            factor[i][k] = rest[i][k] / rest[k][k]
-            for j in range(k + 1, i + 1):
-                rest[i][j] = rest[i][j] - factor[i][k] * rest[j][k]
-    for i in range(n):
-        x[i] = _less(x[i], ((factor[i][k], x[k]) for k in range(i)))
-    x = [[value / rest[i][i] for value in row] for i, row in enumerate(x)]
-    for i in reversed(range(n)):
-        x[i] = _less(x[i], ((factor[k][i], x[k]) for k in range(i + 1, n)))
-    return object_array([value for row in x for value in row]).reshape(columns.shape)
-
-
-def _less(row: list[Scalar], others: Iterable[tuple[Scalar, list[Scalar]]]) -> list[Scalar]:
-    """A row less multiples of others."""
-    for factor, other in others:
-        row = [value - factor * taken for value, taken in zip(row, other, strict=True)]
-    return row
+        return solved_by_columns(mass, np.eye(len(mass)).astype(object))

@@ -9,9 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
-from recursa.bridges.differentiable import Arguments, DifferentiableRobot, batches, differentiable, is_differentiable
+from recursa.bridges.differentiable import (
+    Arguments,
+    DifferentiableRobot,
+    Facts,
+    batches,
+    differentiable,
+    is_differentiable,
+)
 from recursa.bridges.functions import GraphFunction
 from recursa.errors import StateError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
@@ -20,23 +27,6 @@ from recursa.integrators.table import named
 from recursa.model.model import Model
 
 Tensor = TypeVar("Tensor")  # what the framework calls an array
-
-
-class ArrayFacts(NamedTuple):
-    """An array that a function takes: its axes after the batch, and where quaternions start among its numbers."""
-
-    name: str
-    axes: tuple[int, ...]
-    quaternions: tuple[int, ...]
-
-
-class Facts(NamedTuple):
-    """A question as a function of rows, told in plain numbers: programs that frameworks make take these as they are."""
-
-    name: str
-    function: Any  # as the framework knows it
-    arrays: tuple[ArrayFacts, ...]
-    shape: tuple[int, ...]
 
 
 class FrameworkRobot(Generic[Tensor]):
@@ -121,9 +111,8 @@ class FrameworkRobot(Generic[Tensor]):
     def _facts(self, name: str, given: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> Facts:
         key = name, given, options
         if key not in self._known:
-            found = self._robot.asked(Arguments(name, dict.fromkeys(given), dict(options)))
-            arrays = tuple(ArrayFacts(one, axes, found.turned.get(one, ())) for one, axes in found.axes.items())
-            self._known[key] = Facts(name, self._function(found.function), arrays, found.shape)
+            facts = self._robot.asked(Arguments(name, dict.fromkeys(given), dict(options)))
+            self._known[key] = facts._replace(function=self._function(facts.function))
         return self._known[key]
 
     def _evaluated(self, facts: Facts, given: dict[str, Any]) -> Any:

@@ -198,10 +198,8 @@ class GraphFunction:
 
     def __call__(self, rows: Sequence[Any], out: Any) -> None:
         """Fill ``out`` (B, m) from rows (B, n), contiguous arrays of one type."""
-        self.kernel(out.dtype == np.float32)(dict(zip(self._kernel_names(out), rows, strict=True)), out)
-
-    def _kernel_names(self, out: Any) -> tuple[str, ...]:
-        return self.kernel(out.dtype == np.float32).inputs
+        kernel = self.kernel(out.dtype == np.float32)
+        kernel(dict(zip(kernel.inputs, rows, strict=True)), out)
 
 
 _KEPT: list[GraphFunction] = []  # compiled computations have their addresses

@@ -20,9 +20,7 @@ from recursa.evaluation.evaluator import Evaluator
 class JaxRobot(FrameworkRobot[jax.Array]):
     """Quantities of a robot as functions that ``jit``, ``vmap``, ``grad``, ``jvp``, ``hessian`` and ``scan`` take.
 
-    Attributes are the names of quantities: ``rj.forward_dynamics(q, v, tau)``, ``rj.pose(q, link="flange")``; arrays
-    come first, in the robot's order, and have leading batch axes as everywhere; optional arrays (``wrenches``,
-    ``parameters``) and ``gravity`` are named. Made by :meth:`recursa.Robot.jax`.
+    Made by :meth:`recursa.Robot.jax`; :class:`FrameworkRobot` says how they are called.
     """
 
     def __init__(self, evaluator: Evaluator, implementation: str = "native") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from recursa.errors import RecursaError
+from recursa.errors import not_installed
 from recursa.evaluation.facade import Facade
 
 if TYPE_CHECKING:
@@ -50,4 +50,4 @@ class JaxTorchMethods(Facade):
 
 def _require(package: str) -> None:
     if find_spec(package) is None:
-        raise RecursaError(f"this needs the package '{package}': pip install 'recursa[{package}]'")
+        raise not_installed(package, package)

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from recursa.bridges.framework import Facts, FrameworkRobot
+from recursa.bridges.differentiable import Facts
+from recursa.bridges.framework import FrameworkRobot
 from recursa.bridges.functions import GraphFunction
 from recursa.bridges.torch_calls import called, number_of
 from recursa.errors import StateError
@@ -16,9 +17,7 @@ from recursa.errors import StateError
 class TorchRobot(FrameworkRobot[torch.Tensor]):
     """Quantities of a robot as functions of tensors, through which autograd, ``vmap`` and ``torch.compile`` go.
 
-    Attributes are the names of quantities: ``rt.forward_dynamics(q, v, tau)``; arrays come first, in the robot's
-    order, with leading batch axes; optional arrays (``wrenches``, ``parameters``) and ``gravity`` are named.
-    Made by :meth:`recursa.Robot.torch`.
+    Made by :meth:`recursa.Robot.torch`; :class:`FrameworkRobot` says how they are called.
     """
 
     # ---- what PyTorch has of its own ---------------------------------------------------------------------------------

@@ -84,8 +84,7 @@ def bench(
     show.put(show.console(), _table(data, list(peers)))
     for line in (*(f"left out: {name}: {why}" for name, why in left_out.items()), *remarks):
         click.echo(click.wrap_text(line, show.line_width()))
-    if file is not None:
-        click.echo(f"wrote {file}")
+    show.wrote(file)
 
 
 def _table(data: dict[str, Any], peers: list[str]) -> Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 import numpy as np
 from rich.markup import escape
 
@@ -78,8 +77,7 @@ def run_explain(robot: rc.Robot, state: str | None, plot: Path | None, as_json: 
     size = float(np.linalg.norm(nu) * np.linalg.norm(coriolis))
     out.print(f"\nkinetic energy {columns['energy'].sum():.6g} J, the sum of nu^2/2")
     out.print(f"nu C(q, nu) = {float(nu @ coriolis):.2g}, of {size:.3g} that two such vectors could have")
-    if plot is not None:
-        click.echo(f"wrote {plot}")
+    show.wrote(plot)
 
 
 def account(robot: rc.Robot, state: State) -> dict[str, Array]:

@@ -155,7 +155,6 @@ def export(
         files = [str(file) for file in done.files]
         show.print_json({"files": files, "function": done.function, "operations": asdict(done.operations)})
         return
-    for file in done.files:
-        click.echo(f"wrote {file}")
+    show.wrote(*done.files)
     counted = ", ".join(f"{count} {kind}" for kind, count in asdict(done.operations).items())
     click.echo(f"{done.function}: {done.operations.total} operations ({counted})")

@@ -13,89 +13,39 @@ import click
 from click.shell_completion import CompletionItem
 
 from recursa.bundled import BUNDLED, FILES
-from recursa.cli.help_texts import restore_help
+from recursa.cli.help_texts import SENTENCE, first_sentence, restore_help
 from recursa.errors import did_you_mean
 from recursa.formats.source import SUFFIXES
 
-VERBS: dict[str, dict[str, tuple[str, str]]] = {
+VERBS: dict[str, dict[str, str]] = {
     "Start here": {
-        "demo": (
-            "demo",
-            "The two arms of Saha's paper: torques along a motion, then let fall; pictures, animations, results.",
-        ),
-        "examples": ("examples_command", "Copy examples into a folder: scripts, and the same as notebooks."),
-        "info": ("commands", "Show a robot: tree, joints, masses, conventions, provenance."),
-        "view": (
-            "view_command",
-            "Show a robot, a run or a trajectory in the browser: one page that needs no network and can be mailed.",
-        ),
-        "doctor": ("commands", "Check a robot's data."),
+        "demo": "demo",
+        "examples": "examples_command",
+        "info": "commands",
+        "view": "view_command",
+        "doctor": "commands",
     },
     "Motions": {
-        "ik": (
-            "reach_command",
-            "Inverse kinematics: joint positions that put links where they are wanted, within the limits.",
-        ),
-        "time": (
-            "time_command",
-            "The fastest motion through points within the robot's limits, and which limit holds it where.",
-        ),
-        "inverse": ("motion", "Torques for a motion: a CSV file, or a cycloid between two postures."),
-        "simulate": ("simulate", "How a robot moves from a state, under torques from a file, or none."),
-        "plot": ("runs", "Draw a result of recursa simulate."),
+        "ik": "reach_command",
+        "time": "time_command",
+        "inverse": "motion",
+        "simulate": "simulate",
+        "plot": "runs",
     },
     "Models": {
-        "excite": (
-            "identify_command",
-            "A motion that excites all parameters of a robot, for identification; within its limits, from rest to "
-            "rest.",
-        ),
-        "identify": (
-            "identify_command",
-            "Masses, inertias, friction and armature of a robot from logs of its motion.",
-        ),
-        "linearize": ("linearize", "Stiffness, damping and mass near a state: d tau = P dq + V dv + D da."),
-        "compare": ("compare", "Our terms against a peer's, and the reason where they differ."),
+        "excite": "identify_command",
+        "identify": "identify_command",
+        "linearize": "linearize",
+        "compare": "compare",
     },
-    "Many at once": {
-        "study": (
-            "study_commands",
-            "Many variations of one question: run them, on threads or a cluster, and look at what came out.",
-        ),
-    },
-    "Formulas and counts": {
-        "explain": (
-            "formulas",
-            "What becomes of an operator formula: identities, sweeps, the step at a body, its arithmetic.",
-        ),
-        "counts": (
-            "commands",
-            "Operation counts: the papers' tables with ours beside the printed numbers, and what the code for a robot "
-            "costs.",
-        ),
-    },
-    "Code and speed": {
-        "export": (
-            "formulas",
-            "Write a quantity of a robot as C99 (source, header and a test program), or as a JavaScript module.",
-        ),
-        "bench": (
-            "bench",
-            "Speed on this machine, beside the peers that are installed (pin, mujoco), as ratios in one run.",
-        ),
-        "cache": ("commands", "The compiled kernels that are kept on disk."),
-    },
-    "Shell": {
-        "completion": (
-            "commands",
-            "Print what a shell needs to complete verbs, options, bundled robots, methods, tables.",
-        ),
-    },
+    "Many at once": {"study": "study_commands"},
+    "Formulas and counts": {"explain": "formulas", "counts": "commands"},
+    "Code and speed": {"export": "formulas", "bench": "bench", "cache": "commands"},
+    "Shell": {"completion": "commands"},
 }
-"""The headings of the help page; below each its verbs, the module of each and the first sentence of its help."""
+"""The headings of the help page; below each its verbs, and the module of each."""
 
-_PLACES = {name: place for verbs in VERBS.values() for name, place in verbs.items()}
-_SENTENCE = 500  # characters, more than any first sentence of a help text: lines are wrapped, never cut
+_MODULES = {name: module for verbs in VERBS.values() for name, module in verbs.items()}
 
 
 class Whole(click.Group):
@@ -103,7 +53,7 @@ class Whole(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the section of the help page."""
-        rows = [(name, self.commands[name].get_short_help_str(_SENTENCE)) for name in self.list_commands(ctx)]
+        rows = [(name, self.commands[name].get_short_help_str(SENTENCE)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -113,12 +63,12 @@ class Verbs(click.Group):
 
     def list_commands(self, ctx: click.Context | None) -> list[str]:
         """Every verb by name, without importing any."""
-        return sorted({*_PLACES, *self.commands})
+        return sorted({*_MODULES, *self.commands})
 
     def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
         """The command of a verb, from its module."""
-        if cmd_name in _PLACES and cmd_name not in self.commands:
-            command = getattr(import_module(f"recursa.cli.{_PLACES[cmd_name][0]}"), cmd_name)
+        if cmd_name in _MODULES and cmd_name not in self.commands:
+            command = getattr(import_module(f"recursa.cli.{_MODULES[cmd_name]}"), cmd_name)
             if sys.flags.optimize > 1:
                 restore_help(command)
             self.add_command(command, cmd_name)
@@ -128,11 +78,15 @@ class Verbs(click.Group):
         """Write the sections of the help page."""
         for title, verbs in VERBS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, sentence) for name, (_, sentence) in verbs.items()])
+                formatter.write_dl([(name, first_sentence(module, name)) for name, module in verbs.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The verbs that begin like this, and the options."""
-        verbs = [CompletionItem(name, help=_PLACES[name][1]) for name in _PLACES if name.startswith(incomplete)]
+        verbs = [
+            CompletionItem(name, help=first_sentence(module, name))
+            for name, module in _MODULES.items()
+            if name.startswith(incomplete)
+        ]
         return verbs + click.Command.shell_complete(self, ctx, incomplete)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

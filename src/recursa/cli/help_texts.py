@@ -1,4 +1,4 @@
-"""Help texts in Python that was started with -OO, which drops docstrings: they are read from the source files."""
+"""Help texts from source files: sentences about verbs that are not imported, docstrings that -OO has dropped."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ from functools import cache
 from pathlib import Path
 
 import click
+
+SENTENCE = 500  # characters, more than any first sentence of a help text: lines are wrapped, never cut
+
+
+def first_sentence(module: str, verb: str) -> str:
+    """Return the first sentence of the help of a verb, whose module would take longer to import than to read."""
+    source = Path(__file__).with_name(f"{module}.py").read_text("utf-8")
+    docstring = source.partition(f"def {verb}(")[2].split('"""')[1]
+    return click.Command(verb, help=docstring).get_short_help_str(SENTENCE)
 
 
 def restore_help(command: click.Command) -> None:

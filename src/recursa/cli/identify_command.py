@@ -49,8 +49,7 @@ def excite(robot: str, out: Path | None, as_json: bool, **options: Any) -> None:
         show.print_json({"robot": chosen.name, "duration": motion.duration, **{n: getattr(motion, n) for n in names}})
         return
     click.echo(click.wrap_text(str(motion), show.line_width()))
-    if out is not None:
-        click.echo(f"wrote {printable(str(out))}")
+    show.wrote(out)
 
 
 @click.command()
@@ -110,9 +109,7 @@ def identify(
         click.echo(printable(str(found.base)))
     report = found.robot.doctor()
     show.report_line(report)
-    for file in (out, picture):
-        if file is not None:
-            click.echo(f"wrote {printable(str(file))}")
+    show.wrote(out, picture)
 
 
 def _as_data(found: rc.Identification) -> dict[str, Any]:

@@ -84,8 +84,7 @@ def linearize(
         show.print_json(models.as_data())
         return
     show_models(models)
-    if out is not None:
-        click.echo(f"wrote {out}")
+    show.wrote(out)
 
 
 # ---- the models ------------------------------------------------------------------------------------------------------
@@ -238,7 +237,8 @@ def _state_table(labels: list[str], places: list[str], efforts: list[str], state
     for k, (label, place, effort) in enumerate(zip(labels, places, efforts, strict=True)):
         units = {"q": place, "v": f"{place}/s", "a": f"{place}/s^2", "tau": effort}
         rows.append((escape(label), *(f"{_number(getattr(state, name)[k])} {units[name]}" for name in named)))
-    return show.table(("", *named), rows, "state" if plain else f"state, q = {_row(state.q)}")
+    title = "state" if plain else f"state, q = {', '.join(f'{x:.5g}' for x in state.q)}"
+    return show.table(("", *named), rows, title)
 
 
 def _show_cartesian(out: Any, models: Models, rows: list[str]) -> None:
@@ -301,10 +301,6 @@ def _with_units(labels: list[str], units: list[str], per: str = "") -> list[str]
 
 def _number(x: float, level: float = 0.0) -> str:
     return "0" if abs(x) <= level else f"{x:.5g}"
-
-
-def _row(values: Array) -> str:
-    return ", ".join(f"{x:.5g}" for x in values)
 
 
 def save(models: Models, path: Path) -> None:

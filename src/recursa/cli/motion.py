@@ -99,8 +99,7 @@ def inverse(
     shown.print(f"[bold]{escape(of.name)}[/]: {span}; method {method}, {WORDS[losses]}")
     show.put(shown, summary_table(rows))
     warn_of_limits(beyond)
-    for file in files:
-        click.echo(f"wrote {file}")
+    show.wrote(*files)
 
 
 def _torques(robot: rc.Robot, actuated: tuple[str, ...], losses: Losses, method: Any) -> Callable[..., Array]:
@@ -195,14 +194,11 @@ def _write(
 
 def summary(robot: rc.Robot, t: Any, v: Any, tau: Any) -> list[dict[str, Any]]:
     """Per freedom: the largest torque, when, the root of the mean square over time, speed, power, effort limit."""
-    efforts: list[float | None] = [None] * robot.nv
-    for joint in robot.model.joints:
-        if joint.independent and joint.kind.nv == 1:
-            efforts[joint.v_start] = joint.effort
     rows = []
-    for k, (name, turns) in enumerate(zip(freedom_names(robot.model), angular(robot.model), strict=True)):
+    columns = zip(freedom_names(robot.model), angular(robot.model), robot.effort_limits.tolist(), strict=True)
+    for k, (name, turns, effort) in enumerate(columns):
         torque, worst = tau[:, k], int(np.argmax(np.abs(tau[:, k])))
-        limit = efforts[k]
+        limit = effort if math.isfinite(effort) else None
         rows.append(
             {
                 "joint": name,

@@ -40,12 +40,11 @@ def plot(run: Path, out: Path | None, by_joint: bool, gif: Path | None, as_json:
     if out is None and gif is None:
         raise click.UsageError("where to? Add -o FILE.png or --gif FILE.gif.")
     require_drawable(out, gif)
-    files = [str(file) for file in draw(saved_run(run), out, gif, by_joint=by_joint)]
+    files = draw(saved_run(run), out, gif, by_joint=by_joint)
     if as_json:
-        click.echo(show.json_text({"wrote": files}))
-        return
-    for file in files:
-        click.echo(f"wrote {file}")
+        show.print_json({"wrote": [str(file) for file in files]})
+    else:
+        show.wrote(*files)
 
 
 def run_data(run: rc.Run) -> dict[str, Any]:
@@ -167,7 +166,7 @@ def describe(name: str, as_json: bool) -> None:
         data = {"robot": kept.model.name, "finished": kept.finished, "time_s": kept.t, "samples": kept.samples,
                 "duration_s": kept.options.duration, "integrator": kept.options.integrator}  # fmt: skip
         if as_json:
-            click.echo(show.json_text(data))
+            show.print_json(data)
             return
         click.echo(f"checkpoint of '{kept.model.name}' at {kept.t:.6g} of {kept.options.duration:g} s, "
                    f"{kept.samples} samples, {kept.options.integrator}")  # fmt: skip
@@ -175,7 +174,7 @@ def describe(name: str, as_json: bool) -> None:
         return
     run = saved_run(path)
     if as_json:
-        click.echo(show.json_text(run_data(run)))
+        show.print_json(run_data(run))
     else:
         show_run(run)
 

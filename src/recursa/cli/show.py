@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import click
 from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
@@ -318,6 +319,13 @@ def as_data(robot: rc.Robot) -> dict[str, Any]:
         "provenance": provenance(robot),
         "digest": robot.model.digest,
     }
+
+
+def wrote(*files: Path | None) -> None:
+    """A line for each file, where there is one."""
+    for file in files:
+        if file is not None:
+            click.echo(f"wrote {file}")
 
 
 def require_other_file(source: Path | None, out: Path | None) -> None:

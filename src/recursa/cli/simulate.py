@@ -230,11 +230,10 @@ def _terminable() -> Iterator[None]:
 def _tell(run: rc.Run, files: list[Path], part: Path | None, out: Path | None, as_json: bool) -> None:
     more = f"recursa simulate --resume {out}" if run.status == "interrupted" and part is not None else None
     if as_json:
-        click.echo(show.json_text({**runs.run_data(run), "files": [str(file) for file in files], "resume": more}))
+        show.print_json({**runs.run_data(run), "files": [str(file) for file in files], "resume": more})
     else:
         runs.show_run(run)
-        for file in files:
-            click.echo(f"wrote {file}")
+        show.wrote(*files)
     if run.status == "failed":
         click.echo(f"failed: {run.message}", err=True)
     if run.status == "interrupted":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import recursa as rc
 from recursa.dynamics.losses import Losses
 from recursa.errors import StateError, unknown_name
+from recursa.formats.json_text import parse_json
 from recursa.sweeps.batching import Array, as_array
 
 KEYS = ("q", "v", "a", "tau")
@@ -38,7 +38,8 @@ def read_state(robot: rc.Robot, path: str, only: tuple[str, ...] = KEYS, *, loss
     shown = "standard input" if path == "-" else f"'{path}'"
     data = _json(path, shown)
     if not isinstance(data, dict):
-        raise StateError(f'{shown}: a state is an object such as {{"q": [...], "v": [...]}}, not {_kind(data)}')
+        kind = {list: "a list", str: "text", type(None): "null"}.get(type(data), "a number")
+        raise StateError(f'{shown}: a state is an object such as {{"q": [...], "v": [...]}}, not {kind}')
     for key in data:
         if key not in only:
             raise StateError(f"{shown}: {unknown_name('key', key, only, owner='a state')}")
@@ -72,28 +73,9 @@ def _json(path: str, shown: str) -> Any:
     except OSError as error:
         raise StateError(f"cannot read {shown}: {error.strerror or error}") from None
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_int=float)  # of as many digits as there may be
-    except json.JSONDecodeError as error:
-        raise StateError(
-            f"{shown}, line {error.lineno}, column {error.colno}: this is not JSON ({error.msg})"
-        ) from None
-    except RecursionError:
-        raise StateError(f"{shown} nests too deeply to be a state") from None
-    except StateError as error:
-        raise StateError(f"{shown}: {error}") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise StateError(f'"{key}" is there twice')
-        found[key] = value
-    return found
-
-
-def _kind(data: Any) -> str:
-    return {list: "a list", str: "text", type(None): "null"}.get(type(data), "a number")
+        return parse_json(text, shown)
+    except rc.ModelError as error:
+        raise StateError(str(error)) from None
 
 
 def _vector(robot: rc.Robot, name: str, value: Any) -> Array:

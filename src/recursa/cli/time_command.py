@@ -84,9 +84,7 @@ def time(
     )
     table = show.table(("from t, s", "to t, s", "held by", "at"), cells, left=("held by",))
     show.put(shown, table)
-    for file in (out, plot):
-        if file is not None:
-            shown.print(f"wrote {escape(str(file))}", highlight=False)
+    show.wrote(out, plot)
 
 
 def _path(robot: rc.Robot, file: Path, lines: bool, blend: float) -> rc.Path:

@@ -15,8 +15,7 @@ from recursa.cli.motion import entries
 from recursa.cli.root import open_robot, robot_options
 from recursa.files import known_suffix, named_file, write_together
 from recursa.results import saved_run
-from recursa.view.opening import open_in_browser
-from recursa.view.page import ENDINGS
+from recursa.view.page import ENDINGS, open_in_browser
 
 
 @click.command()

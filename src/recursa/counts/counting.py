@@ -8,10 +8,9 @@ from typing import Any, Self
 
 from recursa.counts.arms import generalized
 from recursa.counts.exact import ExactGraph
-from recursa.counts.solving import solve_symmetric
 from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.evaluation.resolved import ResolvedQuantity
-from recursa.evaluation.scalars import ScalarEvaluator, object_array
+from recursa.evaluation.scalars import ScalarEvaluator, object_array, solved_by_columns
 from recursa.facade.asking import exported
 from recursa.facade.export_questions import ExportQuestion
 from recursa.kernels.dispatch import KernelStore
@@ -103,8 +102,7 @@ class _CountingEvaluator(ScalarEvaluator):
 
     def solve(self, mass: Array, columns: Array) -> Array:
         """As ``M = L D L^T``, column by column."""
-        solved = [solve_symmetric(mass.tolist(), column) for column in columns.T.tolist()]
-        return object_array([x for column in solved for x in column]).reshape(columns.T.shape).T
+        return solved_by_columns(mass, columns)
 
 
 class _TableEvaluator(_CountingEvaluator):

@@ -27,8 +27,8 @@ from recursa.counts.exact import ExactGraph
 from recursa.counts.of_robots import regrouping_rows, robot_rows, robot_table_rows, usual_rows
 from recursa.counts.polynomials import Polynomial
 from recursa.counts.printed import TOTAL, Printed
-from recursa.counts.solving import solve_symmetric
 from recursa.errors import UnknownNameError
+from recursa.evaluation.scalars import solve_symmetric
 from recursa.robot import Robot
 from recursa.spatial.counting import Counts
 

@@ -70,12 +70,15 @@ def _total(model: Model, values: Values) -> list[Scalar]:
 
 _CONTRACTIONS = {  # by the vectors that are given
     (): _Contraction(SENSITIVITY_PLAN, sensitivity_entries),
-    ("left",): _Contraction(
-        mass_times_by_q("joint:left"), partial(_rows, symmetric=False), mass_times_pairs("joint:left"), two_way_entries
-    ),
-    ("right",): _Contraction(
-        mass_times_by_q("joint:right"), partial(_rows, symmetric=False), mass_times_pairs("joint:right"), two_way_entries
-    ),
+    **{
+        (side,): _Contraction(
+            mass_times_by_q(f"joint:{side}"),
+            partial(_rows, symmetric=False),
+            mass_times_pairs(f"joint:{side}"),
+            two_way_entries,
+        )
+        for side in ("left", "right")
+    },
     ("along",): _Contraction(MASS_RATE, partial(_rows, symmetric=True), MASS_RATE_PAIRS, symmetric_entries),
     ("left", "right"): _Contraction(GRADIENT, _vector),
     ("left", "along"): _Contraction(mass_rate_times("joint:left"), _vector),

@@ -21,14 +21,7 @@ def changed_robot(unknowns: Unknowns, values: Array, change: Array, covariance: 
     inertial = unknowns.where("inertia")
     if unknowns.payload_at and len(inertial):
         parameters = values[inertial]
-        load = RigidInertia.from_components(parameters.tolist())
-        moment = load.moment_about_com()
-        tensor = [
-            [moment.xx, moment.xy, moment.xz],
-            [moment.xy, moment.yy, moment.yz],
-            [moment.xz, moment.yz, moment.zz],
-        ]
-        changed = robot.with_payload(unknowns.payload_at, load.mass, tuple(load.com()), tensor)
+        changed = robot.with_payload(unknowns.payload_at, *load_of(parameters))
         return _with_joints(changed, unknowns, change), parameters, covariance[np.ix_(inertial, inertial)]
     parameters, whole = robot.parameters, np.zeros((10 * robot.nbodies,) * 2)
     if len(inertial):
@@ -37,6 +30,13 @@ def changed_robot(unknowns: Unknowns, values: Array, change: Array, covariance: 
         whole[np.ix_(places, places)] = covariance[np.ix_(inertial, inertial)]
         robot = robot.with_parameters(parameters)
     return _with_joints(robot, unknowns, change), parameters, whole
+
+
+def load_of(parameters: Array) -> tuple[float, Array, Array]:
+    """The mass of a body with ten parameters, its centre of mass (3,), and its inertia (3, 3) about it."""
+    body = RigidInertia.from_components(parameters.tolist())
+    m = body.moment_about_com()
+    return body.mass, np.array(body.com()), np.array([[m.xx, m.xy, m.xz], [m.xy, m.yy, m.yz], [m.xz, m.yz, m.zz]])
 
 
 def _with_joints(robot: Robot, unknowns: Unknowns, change: Array) -> Robot:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from recursa.dynamics import reference
 from recursa.errors import ConvergenceError, StateError
 from recursa.sweeps.batching import Array
 
@@ -32,22 +33,8 @@ _LEAST = 1e-4  # of the known robot: so much pseudo-inertia every body keeps in 
 _THIN = 0.02  # of a usual length: the least radius of gyration that a known body is taken to have
 
 
-def _basis() -> Array:
-    """The pseudo-inertias (10, 4, 4) of unit parameters, in the regressor's order."""
-    found = np.zeros((10, 4, 4))
-    found[0, 3, 3] = 1.0
-    for k in range(3):
-        found[1 + k, k, 3] = found[1 + k, 3, k] = 1.0
-    for number, (i, j) in enumerate([(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)], 4):
-        if i == j:
-            found[number, :3, :3] = 0.5 * np.eye(3)
-            found[number, i, i] -= 1.0
-        else:
-            found[number, i, j] = found[number, j, i] = -1.0
-    return found
-
-
-BASIS = _basis()
+BASIS: Array = np.moveaxis(np.array(reference.pseudo_inertia(list(np.eye(10)))), -1, 0)
+"""The pseudo-inertias (10, 4, 4) of unit parameters, in the regressor's order."""
 
 
 def pseudo_inertia(parameters: Array) -> Array:

@@ -104,26 +104,13 @@ def excitation(
             f"joint '{joint.name}' is {joint.kind.name}, with {joint.kind.nv} freedoms; exciting motions are planned "
             "for joints of one freedom. Plan it for an arm of the robot: robot.chain(base, tip), or hold the base"
         )
-    series = Series(inputs.duration("duration", duration), _whole("harmonics", harmonics, 2))
-    free = _fraction(margin)
+    series = Series(inputs.duration("duration", duration), inputs.whole("harmonics", harmonics, 2))
+    free = inputs.share("margin", margin, 0.9, "the limits")
     unknowns = Unknowns.of(robot, fit, payload_at, np.ones(robot.nv))
     if "stribeck" in unknowns.terms or "torque constant" in unknowns.terms:
         raise StateError("excitation is planned for terms that need no log: leave out 'stribeck' and 'torque constant'")
     planner = _Planner(robot, unknowns, series, _bounds(robot, velocity, acceleration, free), criterion, free)
-    return planner.planned(np.random.default_rng(seed), _whole("rounds", rounds, 0), progress)
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise StateError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return int(value)
-
-
-def _fraction(margin: Any) -> float:
-    value = inputs.number("margin", margin)
-    if not 0.0 <= value <= 0.9:
-        raise StateError(f"margin must be a share from 0 to 0.9 of the limits, not {margin!r}")
-    return value
+    return planner.planned(np.random.default_rng(seed), inputs.whole("rounds", rounds, 0), progress)
 
 
 def _bounds(robot: Robot, velocity: ArrayLike | None, acceleration: ArrayLike | None, margin: float) -> Bounds:
@@ -161,10 +148,10 @@ class _Planner:
         shape = (self.robot.nv, self.series.free + 2)
         drawn = rng.normal(size=(_RANDOM, *shape))
         drawn[:, :, -2] += 2.0  # nearly as far as bounds allow
-        scores = self.scores(drawn)
-        costs = self.costs(drawn, scores)
-        start = drawn[int(np.argmin(costs))]
-        able = self._excess(*within(self.series, self.bounds, drawn)) == 0.0
+        motions = within(self.series, self.bounds, drawn)
+        scores, excess = self._scores(*motions), self._excess(*motions)
+        start = drawn[int(np.argmin(self._costs(scores, excess)))]
+        able = excess == 0.0
         if able.any():  # those that the drives can do
             scores = scores[0][able], scores[1][able]
         bar = ProgressBar(progress, float(max(1, rounds)), "planning", "rounds")
@@ -172,7 +159,8 @@ class _Planner:
 
         def cost(flat: Array) -> tuple[float, Array]:
             around = flat + _STEP * np.concatenate([np.zeros((1, flat.size)), np.eye(flat.size)])
-            values = self.costs(around.reshape(-1, *shape))
+            motions = within(self.series, self.bounds, around.reshape(-1, *shape))
+            values = self._costs(self._scores(*motions), self._excess(*motions))
             return float(values[0]), (values[1:] - values[0]) / _STEP
 
         def told(_: Any) -> None:
@@ -248,15 +236,9 @@ class _Planner:
 
     # ---- how good motions are ----------------------------------------------------------------------------------------
 
-    def costs(self, numbers: Array, scores: tuple[Array, Array] | None = None) -> Array:
+    def _costs(self, scores: tuple[Array, Array], excess: Array) -> Array:
         """What is made small, (B,): with a share for efforts beyond limits."""
-        conditions, determinants = scores or self.scores(numbers)
-        value = np.log(conditions) if self.criterion == "condition" else -determinants
-        return value + self._excess(*within(self.series, self.bounds, numbers))
-
-    def scores(self, numbers: Array) -> tuple[Array, Array]:
-        """Condition numbers and logarithms of determinants, (B,)."""
-        return self._scores(*within(self.series, self.bounds, numbers))
+        return (np.log(scores[0]) if self.criterion == "condition" else -scores[1]) + excess
 
     def _excess(self, centres: Array, coefficients: Array) -> Array:
         limits = self._efforts()
@@ -283,6 +265,7 @@ class _Planner:
         return np.where(np.isfinite(efforts), efforts, np.median(told) if len(told) else 1.0)
 
     def _scores(self, centres: Array, coefficients: Array) -> tuple[Array, Array]:
+        """Condition numbers and logarithms of determinants, (B,)."""
         q, v, a = self._states(centres, coefficients)
         chosen, names = list(self.unknowns.structure.independent), self.unknowns.columns
         scales = self.unknowns.scales[chosen]

@@ -17,12 +17,13 @@ from recursa.identification.consistent import Problem, Solution, conic, entropic
 from recursa.identification.excited import Solved, solved
 from recursa.identification.filtering import Filtered, filtered
 from recursa.identification.logs import Given, Log, logs_of, still_joints
-from recursa.identification.regression import Rows, Weighted, rows_of, weighted
+from recursa.identification.regression import Rows, Weighted, rows_of, triangle, weighted
 from recursa.identification.result import BaseEstimate, Fit, Identification
 from recursa.identification.stribeck import stribeck_speeds
 from recursa.identification.unknowns import JOINT_TERMS, POSITIVE, Term, Unknowns
 from recursa.quantities import refusals
 from recursa.sweeps.batching import Array, as_numbers
+from recursa.trajectories import inputs
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -99,20 +100,20 @@ def identify(
         raise unknown_name("method of identification", method, get_args(Method))
     if unexcited not in get_args(Unexcited):
         raise unknown_name("way with what is not excited", unexcited, get_args(Unexcited))
-    spread, share = _spread(prior), _share(holdout)
+    spread, share = _spread(prior), inputs.share("holdout", holdout, 0.8, "the log")
     logs = logs_of(robot, log)
     terms = fit if fit is not None else ("inertia",) if payload_at is not None else ALL
     unknowns = Unknowns.of(robot, terms, payload_at, _constants(robot, logs, terms, torque_constants))
     motions = [filtered(robot, one, cutoff, robust=bool(robust)) for one in logs]
     pairs = [_parted(motion, share) for motion in motions]
-    loaded = [robot.with_payload(**one.payload) if one.payload else robot for one in logs]
+    loaded = [one.loaded(robot) for one in logs]
     fitting = [pair[0] for pair in pairs]
     if "stribeck" in unknowns.terms:
         unknowns = unknowns.with_speeds(stribeck_speeds(unknowns, fitting, loaded, robust=robust))
-    rows = Rows.joined(rows_of(one, unknowns, by) for one, by in zip(fitting, loaded, strict=True))
+    rows = rows_of(fitting, unknowns, loaded)
     structure = unknowns.structure
     weights = weighted(rows, structure.independent, robust=robust)
-    R, r = weights.reduced()
+    R, r = triangle(weights.matrix, weights.torque)
     chosen = list(structure.independent)
     found = solved(R[:, chosen], r, unknowns.scales[chosen], structure.names)
     if unexcited == "refuse" and found.score.unknown:
@@ -125,7 +126,7 @@ def identify(
             "with faster and wider motions, as rc.excitation plans them, or fit= fewer terms"
         ) from None
     held = [(part, by) for (_, part), by in zip(pairs, loaded, strict=True) if part is not None and part.lasts]
-    apart = Rows.joined(rows_of(one, unknowns, by) for one, by in held) if held else None
+    apart = rows_of([part for part, _ in held], unknowns, [by for _, by in held]) if held else None
     base = BaseEstimate(
         structure.names, structure.matrix @ unknowns.known + found.values, found.covariance, structure.relations
     )
@@ -139,13 +140,6 @@ def _spread(prior: Any) -> float:
     number = as_numbers("prior", prior, 1)
     if number.ndim or not 1e-12 <= number <= 1e12:
         raise StateError(f"prior must be a positive number, from 1e-12 to 1e+12, not {prior!r}")
-    return float(number)
-
-
-def _share(holdout: Any) -> float:
-    number = as_numbers("holdout", holdout, 1)
-    if number.ndim or not 0.0 <= number <= 0.8:
-        raise StateError(f"holdout must be a share from 0 to 0.8 of the log, not {holdout!r}")
     return float(number)
 
 

@@ -57,6 +57,10 @@ class Log:
     def __len__(self) -> int:
         return len(self.t)
 
+    def loaded(self, robot: Robot) -> Robot:
+        """The robot with the load that it carried."""
+        return robot.with_payload(**self.payload) if self.payload else robot
+
 
 Given = Any
 """A log as users have it: a mapping of arrays, a run, a DataFrame, the path of a CSV file, or a list of these."""
@@ -64,8 +68,10 @@ Given = Any
 
 def logs_of(robot: Robot, given: Given) -> list[Log]:
     """One log or several, checked."""
-    several = isinstance(given, Sequence) and not isinstance(given, str)
-    found = [_log(robot, one, f"log {k + 1}" if several else "the log") for k, one in enumerate(_listed(given))]
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        found = [_log(robot, one, f"log {k}") for k, one in enumerate(given, 1)]
+    else:
+        found = [_log(robot, given, "the log")]
     if not found:
         raise StateError("there is no log: an empty list was given")
     if len({log.current for log in found}) > 1:
@@ -73,10 +79,6 @@ def logs_of(robot: Robot, given: Given) -> list[Log]:
     for log in found:
         _require_sound(robot, log)
     return found
-
-
-def _listed(given: Given) -> list[Given]:
-    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
 
 def _log(robot: Robot, given: Given, source: str) -> Log:

@@ -92,7 +92,7 @@ class MomentumObserver:
         The first call says where it starts, and returns zeros.
         """
         state, speeds, drive = self._checked(q, "q", self.robot.nq), self._checked(v, "v"), self._checked(tau, "tau")
-        momentum, known = self._momentum(state, speeds), self._terms(state, speeds)
+        momentum, known = self.robot.mass_matrix(state) @ speeds, self._terms(state, speeds)
         if self._first is None:
             self._first = momentum
         else:
@@ -149,9 +149,6 @@ class MomentumObserver:
         left = momentum - self._first - self._sum - step * known
         self._residual = self.gain * left / (1.0 + self.gain * step)
         self._sum = self._sum + step * (known + self._residual)
-
-    def _momentum(self, q: Array, v: Array) -> Array:
-        return self.robot.mass_matrix(q) @ v
 
     def _terms(self, q: Array, v: Array) -> Array:
         """``C* v - g - losses``, (..., nv), g with springs: ``(C + C*) v`` less bias forces."""

@@ -57,8 +57,12 @@ class Rows:
         return np.sqrt((np.square(residual) * self.used).sum(axis=0) / counts)
 
 
-def rows_of(motion: Filtered, unknowns: Unknowns, loaded: Robot) -> Rows:
-    """The rows of one motion; ``loaded`` is the robot as it is known, with the load that it carried."""
+def rows_of(motions: Iterable[Filtered], unknowns: Unknowns, loaded: Iterable[Robot]) -> Rows:
+    """The rows of motions; ``loaded`` is for each the robot as it is known, with the load that it carried."""
+    return Rows.joined(_rows_of(motion, unknowns, robot) for motion, robot in zip(motions, loaded, strict=True))
+
+
+def _rows_of(motion: Filtered, unknowns: Unknowns, loaded: Robot) -> Rows:
     every = steps_between(motion)
     nv, width = unknowns.robot.nv, len(unknowns.columns)
     if (len(motion) // every + 1) * nv * width > _MOST:
@@ -111,10 +115,6 @@ class Weighted:
     trust: Array
     above_noise: Array
 
-    def reduced(self) -> tuple[Array, Array]:
-        """R (k, columns) and r (k,) with the same sum of squares as all rows but for a constant: by QR."""
-        return _triangle(self.matrix, self.torque)
-
 
 def weighted(rows: Rows, chosen: Sequence[int], *, robust: bool) -> Weighted:
     """Weights by repeated least squares over the columns ``chosen``: noise of joints, then Huber's trust in rows."""
@@ -148,14 +148,15 @@ def _above_noise(left: Array, used: Array) -> Array:
     return np.sqrt(size / np.maximum(noise, 1e-12 * size + 1e-300))  # type: ignore[no-any-return]
 
 
-def _triangle(matrix: Array, torque: Array) -> tuple[Array, Array]:
+def triangle(matrix: Array, torque: Array) -> tuple[Array, Array]:
+    """R (k, columns) and r (k,) with the same sum of squares as all rows but for a constant: by QR."""
     both = np.asarray(np.linalg.qr(np.column_stack([matrix, torque]), mode="r"))[: matrix.shape[1]]
     return both[:, :-1], both[:, -1]
 
 
 def _least_squares(matrix: Array, torque: Array) -> Array:
     """The least solution; columns of one size, so that what counts as zero does not depend on units."""
-    R, r = _triangle(matrix.reshape(-1, matrix.shape[2]), torque.ravel())
+    R, r = triangle(matrix.reshape(-1, matrix.shape[2]), torque.ravel())
     sizes = np.linalg.norm(R, axis=0)
     sizes[sizes == 0.0] = 1.0
     return np.linalg.lstsq(R / sizes, r, rcond=1e-9)[0] / sizes

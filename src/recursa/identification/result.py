@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import shortened
+from recursa.identification.assembly import load_of
 from recursa.identification.excited import Score
 from recursa.identification.filtering import filtered
 from recursa.identification.logs import Given, logs_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 _POORLY = 0.5  # relative standard deviation beyond which a number is hardly known
+_GAP = 3.0  # steps: where instants are farther apart, curves are broken
 
 
 class Payload(NamedTuple):
@@ -138,10 +140,7 @@ class Identification:
         """The load, where one was identified."""
         if not self.payload_at or "inertia" not in self.unknowns.terms:
             return None
-        mass, first, moment = self.parameters[0], self.parameters[1:4], _matrix(self.parameters[4:])
-        center = first / mass
-        about = moment - mass * (center @ center * np.eye(3) - np.outer(center, center))
-        return Payload(self.payload_at, float(mass), center, about)
+        return Payload(self.payload_at, *load_of(self.parameters))
 
     def torques(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """The torques that a motion takes, (..., nv): of the robot with losses, with offsets and Stribeck's friction.
@@ -164,24 +163,33 @@ class Identification:
 
         ``log`` and ``cutoff`` as for :func:`recursa.identify`.
         """
-        robot, parts = self.unknowns.robot, []
-        for one in logs_of(robot, log):
-            loaded = robot.with_payload(**one.payload) if one.payload else robot
-            parts.append(rows_of(filtered(robot, one, cutoff), self.unknowns, loaded))
-        return Fit.of(Rows.joined(parts), self.change)
+        robot = self.unknowns.robot
+        logs = logs_of(robot, log)
+        motions = [filtered(robot, one, cutoff) for one in logs]
+        return Fit.of(rows_of(motions, self.unknowns, [one.loaded(robot) for one in logs]), self.change)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Measured torques of the held-out part with what the robot tells, as it was known and as identified.
 
         Where nothing was held out it is the part that was fitted. Returns the figure, and saves it to ``path``.
         """
-        from recursa.plotting.torques import plot_torques  # matplotlib takes long to import
+        from recursa.plotting.panels import Panel, panel_figure
+        from recursa.plotting.styles import saved
 
         shown = self.held_out or self.fitted
-        curves = {"measured": shown.torque, "as it was known": shown.told_before, "identified": shown.told}
-        units = ["N m" if unit == "rad/s" else "N" for unit in self.robot.v_units]
+        series = {"measured": shown.torque, "as it was known": shown.told_before, "identified": shown.told}
+        steps = np.diff(shown.t)
+        usual = np.median(steps) if len(steps) else 0.0
+        gaps = np.flatnonzero((steps < 0.0) | (steps > _GAP * usual)) + 1
+        t = np.insert(shown.t, gaps, np.nan)
+        panels = []
+        for k, (name, unit) in enumerate(zip(self.robot.v_names, self.robot.v_units, strict=True)):
+            curves = {what: np.insert(torque[:, k], gaps, np.nan) for what, torque in series.items()}
+            label = "torque, N m" if unit == "rad/s" else "force, N"
+            panels.append(Panel("time, s", label, t, curves, name, total="measured"))
         part = "the part that was held out" if self.held_out else "the part that was fitted"
-        return plot_torques(shown.t, curves, self.robot.v_names, units, f"{self.robot.name}: {part}", path=path)
+        figure = panel_figure(f"{self.robot.name}: {part}", panels, shown=path is None)
+        return saved(figure, path, dpi=110)
 
     def __str__(self) -> str:
         return format(self, "80")
@@ -236,9 +244,3 @@ def _wrapped(line: str, most: int) -> str:
     return textwrap.fill(
         line, most, subsequent_indent=" " * inner, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
     )
-
-
-def _matrix(moments: Array) -> Array:
-    """The symmetric matrix of (xx, xy, yy, xz, yz, zz)."""
-    xx, xy, yy, xz, yz, zz = moments
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recursa.identification.filtering import Filtered
-from recursa.identification.regression import Rows, rows_of, weighted
+from recursa.identification.regression import rows_of, weighted
 from recursa.identification.unknowns import Unknowns
 from recursa.sweeps.batching import Array
 
@@ -27,7 +27,7 @@ def stribeck_speeds(unknowns: Unknowns, motions: Sequence[Filtered], loaded: Seq
     """
     fastest = np.maximum(np.max([np.abs(motion.v).max(axis=0) for motion in motions], axis=0), 1e-9)
     without = replace(unknowns, terms=tuple(term for term in unknowns.terms if term != "stribeck"))
-    rows = _rows(without, motions, loaded)
+    rows = rows_of(motions, without, loaded)
     chosen = list(without.structure.independent)
     weights = weighted(rows, chosen, robust=robust)
     change = np.zeros(len(without.columns))
@@ -36,7 +36,7 @@ def stribeck_speeds(unknowns: Unknowns, motions: Sequence[Filtered], loaded: Seq
     friction = replace(unknowns, terms=("viscous", "coulomb", "stribeck"))
     best, speeds = np.full(unknowns.robot.nv, np.inf), 0.1 * fastest
     for share in SHARES:
-        tried = _rows(friction.with_speeds(share * fastest), motions, loaded)
+        tried = rows_of(motions, friction.with_speeds(share * fastest), loaded)
         for k in unknowns.freedoms:
             columns = [n for n, column in enumerate(friction.columns) if column.freedom == k]
             trust = np.sqrt(weights.trust[:, k])
@@ -45,7 +45,3 @@ def stribeck_speeds(unknowns: Unknowns, motions: Sequence[Filtered], loaded: Seq
             if rest @ rest < best[k]:
                 best[k], speeds[k] = rest @ rest, share * fastest[k]
     return speeds
-
-
-def _rows(unknowns: Unknowns, motions: Sequence[Filtered], loaded: Sequence[Robot]) -> Rows:
-    return Rows.joined(rows_of(one, unknowns, by) for one, by in zip(motions, loaded, strict=True))

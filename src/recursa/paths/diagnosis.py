@@ -89,7 +89,7 @@ def _at_rest(robot: Robot, along: Along, limits: Limits, i: int) -> str:
     k = int(np.argmax(over))
     if over[k] <= 1.0:
         return " A slower start or end, other points or larger limits may help"
-    unit = UNITS["effort"][0 if angular(robot.model)[k] else 1]
+    unit = unit_of(robot, Kind("effort", k, 1))
     return (
         f" Joint '{robot.v_names[k]}' would need {held[k]:.6g} {unit} merely to hold still there (limit "
         f"{limits.effort[k]:.6g}): a lighter load or another posture is needed"

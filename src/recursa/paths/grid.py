@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recursa.dynamics.gathering import friction_coefficients
 from recursa.dynamics.losses import FRICTION, Losses
 from recursa.sweeps.batching import Array
 
@@ -62,7 +63,7 @@ def _finer_at(grid: Array, stops: list[float]) -> Array:
 
 def _turning_points(robot: Robot, path: Path, points: int) -> Array:
     """Where a joint with Coulomb friction changes its direction: there its torque jumps."""
-    rubbing = np.array([any(np.any(np.asarray(f)) for f in _friction_of(robot, k)) for k in range(robot.nv)])
+    rubbing = np.array(friction_coefficients(robot.model)).any(axis=0)
     if not rubbing.any():
         return np.empty(0)
     s = np.union1d(path.breaks, np.linspace(path.start, path.end, 2 * points))
@@ -75,11 +76,3 @@ def _turning_points(robot: Robot, path: Path, points: int) -> Array:
         before = np.sign(path.sample(middle)[1][np.arange(len(middle)), chosen]) == sign
         low, high = np.where(before, middle, low), np.where(before, high, middle)
     return high
-
-
-def _friction_of(robot: Robot, freedom: int) -> list[object]:
-    return [
-        joint.friction[freedom - joint.v_start]
-        for joint in robot.model.joints
-        if joint.v_start <= freedom < joint.v_start + joint.kind.nv
-    ]

@@ -15,6 +15,8 @@ out is a local optimum of the spline, not the fastest motion of all.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +24,11 @@ import numpy as np
 
 from recursa.dynamics.losses import Losses
 from recursa.errors import ConvergenceError, PathError, StateError
-from recursa.paths.diagnosis import UNITS, require_positions
+from recursa.paths.diagnosis import require_positions, unit_of
 from recursa.paths.grid import grid_of
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
-from recursa.paths.rows import NODES, THETA, Along, Kind, bernstein
+from recursa.paths.rows import NODES, THETA, TO_BERNSTEIN, Along, Kind
 from recursa.paths.timed import TimedTrajectory, Timing
 from recursa.sweeps.batching import Array
 from recursa.trajectories.bounds import Limits
@@ -42,7 +44,7 @@ _ROUNDS = 60
 _ENOUGH = 1e-4  # of the duration: a round that shortens it by less is the last
 _GROWTH = 2.9  # x at most so many times as large in one round: the tangent of 1/sqrt(x) is zero at 3
 _NARROWER = 12
-_DENSE = 12  # places per interval at which the result is looked at
+_BETWEEN = np.linspace(0.0, 1.0, 13)  # places in an interval at which the result is looked at
 _SPARE = 1e-7  # of a limit, for what lies between these places
 _BESIDE = 1e-5  # of an interval, for derivatives by differences
 
@@ -171,47 +173,39 @@ def smoothed(
     x, slope, bend = (matrix @ c for matrix in spline.at(np.zeros(1)))
     profile = Profile.of_parabolas(grid, x, slope, 0.5 * bend)
     bounds = np.zeros((2, len(grid)))
-    timing = Timing(robot, over, limits, lambda: along, bounds, profile, np.arange(len(grid) - 1))
-    timing.jerks = problem.jerks_at(c)
-    timing.parts = problem.parts_of_limits(c)
-    return TimedTrajectory(timing)
+    more = problem.jerks_at(c), problem.parts_of_limits(c)
+    return TimedTrajectory(Timing(robot, over, limits, lambda: along, bounds, profile, np.arange(len(grid) - 1), *more))
 
 
+@dataclass
 class _Problem:
     """All limits at places within every interval, as rows over the spline's coefficients."""
 
-    def __init__(
-        self,
-        robot: Robot,
-        drive: Drive | None,
-        path: Path,
-        along: Along,
-        losses: Losses,
-        spline: _Spline,
-        limits: Limits,
-        given: list[float | None],
-    ) -> None:
-        self.robot, self.drive, self.path, self.losses = robot, drive, path, losses
-        self.along, self.spline, self.limits, self.given = along, spline, limits, given
-        self.matrices = spline.at(THETA)
-        self.values = self._terms(THETA)
-        h = np.diff(along.grid)
-        self.weights = np.tile(h / len(THETA), len(THETA))
+    robot: Robot
+    drive: Drive | None
+    path: Path
+    along: Along
+    losses: Losses
+    spline: _Spline
+    limits: Limits
+    given: list[float | None]
 
-    def _terms(self, theta: Array) -> dict[str, Array]:
-        """V, W, Z and torque terms a, b, c, d at theta of every interval, (len(theta) N, nv), by their cubics."""
-        to = bernstein(theta) @ np.linalg.inv(bernstein(THETA))
-        rate = _bernstein_rates(theta) @ np.linalg.inv(bernstein(THETA))
-        h = np.diff(self.along.grid)
+    def __post_init__(self) -> None:
+        self.matrices, self.values = self.spline.at(THETA), self._terms()
+        self.weights = np.tile(np.diff(self.along.grid) / len(THETA), len(THETA))
 
-        def at(matrix: Array, values: Array) -> Array:
-            return np.tensordot(matrix, values[:NODES], 1)
+    @cached_property
+    def _between_nodes(self) -> tuple[tuple[Any, Any, Any], dict[str, Array]]:
+        """Matrices of the spline and terms of the path at many places in every interval."""
+        return self.spline.at(_BETWEEN), self._true_terms(_BETWEEN)
 
-        a = self.along
-        found = {"V": at(to, a.V), "W": at(to, a.W), "Z": at(rate, a.W) / h[None, :, None]}
-        found |= {"c": at(to, a.held), "a": at(to, a.pushed - a.held), "b": at(to, a.moving - a.held)}
-        found["d"] = np.zeros_like(found["c"]) if a.d is None else at(to, a.d)
-        return {name: part.reshape(-1, part.shape[2]) for name, part in found.items()}
+    def _terms(self) -> dict[str, Array]:
+        """V, W, Z and torque terms a, b, c, d at the nodes of every interval, (NODES N, nv); Z by the cubics of W."""
+        a, h = self.along, np.diff(self.along.grid)
+        Z = np.tensordot(_bernstein_rates(THETA) @ TO_BERNSTEIN, a.W[:NODES], 1) / h[:, None]
+        found = {"V": a.V, "W": a.W, "Z": Z, "c": a.held, "a": a.pushed - a.held, "b": a.moving - a.held}
+        found["d"] = np.zeros_like(a.held) if a.d is None else a.d
+        return {name: part[:NODES].reshape(-1, part.shape[2]) for name, part in found.items()}
 
     def _true_terms(self, theta: Array) -> dict[str, Array]:
         """The same from the path itself, and Z by differences within each interval."""
@@ -273,7 +267,8 @@ class _Problem:
         held = np.abs(v["c"]) / L.effort
         if (held >= 1.0 - _SPARE).any():
             row, k = np.unravel_index(int(np.argmax(held)), held.shape)
-            place, unit = float(self.along.grid[row % (len(self.along.grid) - 1)]), UNITS["effort"][0]
+            place = float(self.along.grid[row % (len(self.along.grid) - 1)])
+            unit = unit_of(self.robot, Kind("effort", int(k), 1))
             value, limit = float(abs(v["c"][row, k])), float(L.effort[k])
             raise PathError(
                 f"joint '{self.robot.v_names[k]}' needs {value:.6g} {unit} merely to hold still at p = {place:.4g} of "
@@ -369,13 +364,11 @@ class _Problem:
         """The solution, slowed down by one factor or, if speeds at the ends are given, with narrower limits."""
         if all(one is None for one in self.given):
             return self.within(self.solve())
-        theta, wide = np.linspace(0.0, 1.0, _DENSE + 1), self.limits
-        matrices, values = self.spline.at(theta), self._true_terms(theta)
-        share = 1.0
+        share, wide = 1.0, self.limits
         for _ in range(_NARROWER):
             c = self.solve()
             self.limits = wide
-            worst = self._worst(c, matrices, values)
+            worst = self._worst(c, *self._between_nodes)
             if worst <= 1.0:
                 return c
             share *= (1.0 - 1e-6) / worst
@@ -385,23 +378,24 @@ class _Problem:
 
     def within(self, c: Array) -> Array:
         """Slowed down by one factor until every limit is kept at all of many places between."""
-        theta = np.linspace(0.0, 1.0, _DENSE + 1)
-        matrices, values = self.spline.at(theta), self._true_terms(theta)
-        low, high = 0.0, 1.0
-        if self._worst(c, matrices, values) <= 1.0 - _SPARE:
+
+        def kept(share: float) -> bool:
+            return self._worst(share * c, *self._between_nodes) <= 1.0 - _SPARE
+
+        if kept(1.0):
             return c
+        low, high = 0.0, 1.0
         for _ in range(60):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if self._worst(middle * c, matrices, values) <= 1.0 - _SPARE else (low, middle)
+            low, high = (middle, high) if kept(middle) else (low, middle)
         return low * c
 
     def parts_of_limits(self, c: Array) -> tuple[list[Kind], Array]:
         """The largest part of every limit in every interval: what the columns are, and (N, columns)."""
-        theta = np.linspace(0.0, 1.0, _DENSE + 1)
         columns: list[Kind] = []
         found = []
-        for quantity, part in self._parts(c, self.spline.at(theta), self._true_terms(theta)).items():
-            f = part.reshape(len(theta), -1, part.shape[1])
+        for quantity, part in self._parts(c, *self._between_nodes).items():
+            f = part.reshape(len(_BETWEEN), -1, part.shape[1])
             for freedom in np.flatnonzero(np.isfinite(getattr(self.limits, quantity))):
                 here = f[..., freedom]
                 for sign in (0,) if quantity == "velocity" else (1, -1):
@@ -411,11 +405,10 @@ class _Problem:
 
     def jerks_at(self, c: Array) -> tuple[Array, Array]:
         """Places (n,) and jerks (n, nv) along the motion."""
-        theta = np.linspace(0.0, 1.0, _DENSE + 1)
-        x, slope, bend = ((matrix @ c)[:, None] for matrix in self.spline.at(theta))
-        v = self._true_terms(theta)
+        matrices, v = self._between_nodes
+        x, slope, bend = ((matrix @ c)[:, None] for matrix in matrices)
         jerks = np.sqrt(x) * (v["Z"] * x + 1.5 * v["W"] * slope + 0.5 * v["V"] * bend)
-        places = (self.along.grid[:-1] + theta[:, None] * np.diff(self.along.grid)).ravel()
+        places = (self.along.grid[:-1] + _BETWEEN[:, None] * np.diff(self.along.grid)).ravel()
         order = np.argsort(places, kind="stable")
         return places[order], jerks[order]
 

@@ -111,8 +111,7 @@ def time_optimal(
     limits = Limits.of(robot, velocity, acceleration, effort, jerk)
     limits.require_some(robot)
     speeds = _speed("start_speed", start_speed), _speed("end_speed", end_speed)
-    if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 3:
-        raise StateError(f"points = {points!r}: a whole number, at least 3")
+    count = inputs.whole("points", points, 3)
     chosen = known_losses(losses)
     drive = Drive(robot, actuated) if np.isfinite(limits.effort).any() else None
     if limits.has_jerk:
@@ -122,11 +121,11 @@ def time_optimal(
     else:
         task = _Task(robot, limits, chosen, speeds, drive)
         names = [""] if len(ways) == 1 else [f"path {k} of {len(ways)}: " for k in range(len(ways))]
-        at_once = max(1, _AT_ONCE // int(points))
+        at_once = max(1, _AT_ONCE // count)
         found = [
             TimedTrajectory(timing)
             for first in range(0, len(ways), at_once)
-            for timing in _solved(task, ways[first : first + at_once], names[first : first + at_once], int(points))
+            for timing in _solved(task, ways[first : first + at_once], names[first : first + at_once], count)
         ]
     return found[0] if isinstance(path, Path | Trajectory) else found
 
@@ -300,37 +299,28 @@ def _solved(task: _Task, paths: Sequence[Path], names: Sequence[str], points: in
     """Passes for paths, again as long as damping was taken at other speeds, or the grid is too coarse for cubics."""
     with borrowed() as room:
         batch = _Batch.of(task, list(paths), list(names), points, room)
-        return _settled(task, batch, paths, names, points)
-
-
-def _settled(task: _Task, batch: _Batch, paths: Sequence[Path], names: Sequence[str], points: int) -> list[Timing]:
-    left = np.arange(len(paths))  # the numbers of those in the batch
-    found: dict[int, Timing] = {}
-    for _ in range(_ROUNDS):
-        rows, passed = run(batch.taken, task.limits, batch.bounds)
-        batch.require_found(passed)
-        taken = batch if batch.along.d is None else replace(batch)  # as it was for these passes
-        settled = batch.settled(passed.x)
-        off = missed(batch.taken, task.limits, passed.x)
-        spare = batch.along.spare[np.cumsum(batch.along.counts) - 1]
-        done = settled & ((off <= _SHARE * spare) | batch.straight)
-        if done.any():
-            every = taken.timings(rows, passed)
-            found |= {int(left[k]): every[k] for k in np.flatnonzero(done)}
-        coarse = settled & ~done & (off > _COARSE) & (points < _MOST)
-        if coarse.any():
-            again = [int(k) for k in left[coarse]]
-            finer = _solved(task, [paths[k] for k in again], [names[k] for k in again], 2 * points - 1)
-            found |= dict(zip(again, finer, strict=True))
-        rest = np.flatnonzero(~done & ~coarse)
-        if not len(rest):
-            return [found[k] for k in range(len(paths))]
-        batch.leave(np.where(settled & ~done, off / (0.5 * _SHARE), spare))
-        left, batch = left[rest], batch.only(rest)
-    raise ConvergenceError(f"the speeds at which joints are damped still change after {_ROUNDS} rounds")
-
-
-def run(along: Along, limits: Limits, bounds: Array) -> tuple[Rows, Passed]:
-    """Rows and both passes; the rows are valid until the next call in the same thread."""
-    rows = rows_of(along, limits, bounds)
-    return rows, passes.run(rows, along.counts)
+        left = np.arange(len(paths))  # the numbers of those in the batch
+        found: dict[int, Timing] = {}
+        for _ in range(_ROUNDS):
+            rows = rows_of(batch.taken, task.limits, batch.bounds)  # valid until the next call in this thread
+            passed = passes.run(rows, batch.taken.counts)
+            batch.require_found(passed)
+            taken = batch if batch.along.d is None else replace(batch)  # as it was for these passes
+            settled = batch.settled(passed.x)
+            off = missed(batch.taken, task.limits, passed.x)
+            spare = batch.along.spare[np.cumsum(batch.along.counts) - 1]
+            done = settled & ((off <= _SHARE * spare) | batch.straight)
+            if done.any():
+                every = taken.timings(rows, passed)
+                found |= {int(left[k]): every[k] for k in np.flatnonzero(done)}
+            coarse = settled & ~done & (off > _COARSE) & (points < _MOST)
+            if coarse.any():
+                again = [int(k) for k in left[coarse]]
+                finer = _solved(task, [paths[k] for k in again], [names[k] for k in again], 2 * points - 1)
+                found |= dict(zip(again, finer, strict=True))
+            rest = np.flatnonzero(~done & ~coarse)
+            if not len(rest):
+                return [found[k] for k in range(len(paths))]
+            batch.leave(np.where(settled & ~done, off / (0.5 * _SHARE), spare))
+            left, batch = left[rest], batch.only(rest)
+        raise ConvergenceError(f"the speeds at which joints are damped still change after {_ROUNDS} rounds")

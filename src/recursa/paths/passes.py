@@ -55,13 +55,6 @@ class Passed(NamedTuple):
     u: Array
     stuck: Array
 
-    def of(self, counts: Array, path: int) -> Passed:
-        """One of the paths."""
-        end = int(counts[: path + 1].sum())
-        rows = slice(end - int(counts[path]), end)
-        places = slice(rows.start + path, rows.stop + path + 1)
-        return Passed(self.sets[:, places], self.x[places], self.u[rows], self.stuck[path : path + 1])
-
 
 def run(rows: Rows, counts: Array) -> Passed:
     """Both passes along paths with ``counts`` intervals each."""

@@ -35,40 +35,35 @@ class Room:
         self._used = self._wanted = 0
 
 
-class _Free(threading.local):
+class _Kept(threading.local):
+    """What a thread has for its next call: rooms that nobody has borrowed, arrays by name."""
+
     def __init__(self) -> None:
         self.rooms: list[Room] = []
+        self.arrays: dict[str, Array] = {}
 
 
-_FREE = _Free()
+_KEPT = _Kept()
 _LARGEST = 4_000_000  # numbers that are kept
 
 
 @contextmanager
 def borrowed() -> Iterator[Room]:
     """One that is this thread's alone as long as this lasts."""
-    room = _FREE.rooms.pop() if _FREE.rooms else Room()
+    room = _KEPT.rooms.pop() if _KEPT.rooms else Room()
     room.begin()
     try:
         yield room
     finally:
         if room._wanted <= _LARGEST:
-            _FREE.rooms.append(room)
-
-
-class _Scratch(threading.local):
-    def __init__(self) -> None:
-        self.arrays: dict[str, Array] = {}
-
-
-_SCRATCH = _Scratch()
+            _KEPT.rooms.append(room)
 
 
 def scratch(name: str, size: int) -> Array:
     """An array of ``size`` numbers that this thread gets again at the next call with the same name."""
-    array = _SCRATCH.arrays.get(name)
+    array = _KEPT.arrays.get(name)
     if array is None or len(array) < size:
         array = np.empty(size)
         if size <= _LARGEST:
-            _SCRATCH.arrays[name] = array
+            _KEPT.arrays[name] = array
     return array[:size]

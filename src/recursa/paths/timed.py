@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recursa.paths import passes
-from recursa.paths.diagnosis import UNITS
+from recursa.paths.diagnosis import unit_of
 from recursa.paths.passes import CAP, Rows
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
@@ -52,6 +52,7 @@ class Held:
         )
 
 
+@dataclass(eq=False, repr=False)
 class Timing:
     """How a path is gone along: places, speeds ds/dt, the limits that hold.
 
@@ -62,22 +63,18 @@ class Timing:
       least 98 %.
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        path: Path,
-        limits: Limits,
-        along: Callable[[], Along],
-        bounds: Array,
-        profile: Profile,
-        interval: Array,
-    ) -> None:
-        self.robot, self.path, self.limits = robot, path, limits
-        self.profile = profile
-        self._looked_up, self._bounds, self._interval = along, bounds, interval
-        self.jerks: tuple[Array, Array] | None = None  # places and jerks, where these have limits
-        self.parts: tuple[list[Kind], Array] | None = None  # there also: of every limit (columns) in every piece (K)
-        self.places, self.times = profile.places, profile.times
+    robot: Robot
+    path: Path
+    limits: Limits
+    _looked_up: Callable[[], Along]
+    _bounds: Array
+    profile: Profile
+    _interval: Array
+    jerks: tuple[Array, Array] | None = None  # places and jerks, where these have limits
+    parts: tuple[list[Kind], Array] | None = None  # there also: of every limit (columns) in every piece (K)
+
+    def __post_init__(self) -> None:
+        self.places, self.times = self.profile.places, self.profile.times
 
     @property
     def speeds(self) -> Array:
@@ -146,12 +143,11 @@ class Timing:
 
     def _held(self, kind: Kind, start: int, end: int) -> Held:
         limit = float(getattr(self.limits, kind.quantity)[kind.freedom])
-        turns = self.robot.v_units[kind.freedom] == "rad/s"
         return Held(
             self.robot.v_names[kind.freedom],
             kind.quantity,
             limit * (kind.sign or 1),
-            UNITS[kind.quantity][0 if turns else 1],
+            unit_of(self.robot, kind),
             (float(self.places[start]), float(self.places[end])),
             (float(self.times[start]), float(self.times[end])),
         )
@@ -162,12 +158,10 @@ class Timing:
         Returns the figure, and writes it where a file is named (png, pdf, svg ...).
         """
         from recursa.paths.picture import phase_plane
-        from recursa.plotting.styles import save
+        from recursa.plotting.styles import saved
 
         figure = phase_plane(self, shown=path is None)
-        if path is not None:
-            save(figure, path, dpi=110)
-        return figure
+        return saved(figure, path, dpi=110)
 
     def __str__(self) -> str:
         lines = [f"{self.times[-1]:.6g} s along the path, s from {self.places[0]:g} to {self.places[-1]:g}"]

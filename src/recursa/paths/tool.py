@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from recursa.errors import PathError, ShapeError, SingularConfigurationError, StateError
 from recursa.evaluation.unit_hints import warn_of_millimetres
 from recursa.paths.path import Path
+from recursa.reach.given import one_pose
 from recursa.reach.inverse_kinematics import inverse_kinematics
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.vec3 import Vec3
@@ -135,7 +136,7 @@ class _Way:
         here = start
         for number, one in enumerate(poses):
             via = _point(one.via, number) if isinstance(one, Arc) else None
-            to = _pose(one.to if isinstance(one, Arc) else one, number)
+            to = one_pose(f"poses[{number}]", one.to if isinstance(one, Arc) else one)
             self.segments.append(_segment(here, to, via, number))
             here = to
         self.ends = np.concatenate([[0.0], np.cumsum([segment.length for segment in self.segments])])
@@ -211,11 +212,7 @@ def _arc(start: Array, to: Array, via: Array, turn: Array, number: int) -> _Segm
 
 
 def _exp(w: Array) -> Array:
-    angle = float(np.linalg.norm(w))
-    if angle < 1e-12:
-        return np.eye(3)
-    rotation = Rotation.from_axis_angle(Vec3(*(w / angle)), angle)
-    return np.array([tuple(row) for row in rotation.rows()])
+    return np.array([tuple(row) for row in Rotation.exp(Vec3(*w.tolist())).rows()])
 
 
 def _log(R: Array) -> Array:
@@ -229,15 +226,6 @@ def _point(value: ArrayLike, number: int) -> Array:
     if point.shape != (3,) or not np.isfinite(point).all():
         raise ShapeError(f"poses[{number}]: via has shape {point.shape}, expected a finite point (3,)")
     return point
-
-
-def _pose(value: ArrayLike, number: int) -> Array:
-    pose = np.asarray(value, dtype=float)
-    if pose.shape != (4, 4) or not np.isfinite(pose).all():
-        raise ShapeError(f"poses[{number}] has shape {pose.shape}, expected a finite homogeneous matrix (4, 4)")
-    if np.abs(pose[:3, :3].T @ pose[:3, :3] - np.eye(3)).max() > 1e-6 or np.linalg.det(pose[:3, :3]) < 0.0:
-        raise StateError(f"poses[{number}]: the upper left 3 x 3 block is no rotation")
-    return pose
 
 
 # ---- the joints ------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.model.joint_kind import JointKind
 from recursa.model.model import WORLD
-from recursa.plotting.styles import COLOURS, colour, new_figure, plain, save
+from recursa.plotting.styles import COLOURS, colour, new_figure, plain, saved
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array, as_array
 from recursa.view.figures import attachments, rods
@@ -113,23 +114,14 @@ def limbs(robot: Robot) -> list[int]:
     >>> limbs(rc.robots.planar(3))
     [0, 0, 0]
     """
-    joints = robot.model.joints
-    parents = [joint.parent for joint in joints]
-    found: list[int] = []
-    for k, joint in enumerate(joints):
-        forks = parents.count(joint.parent) > 1 and _outward(parents, k) > 2  # fingers are no limbs
+    model, found = robot.model, list[int]()
+    children = Counter(joint.parent for joint in model.joints)
+    outward = Counter(inward for body in range(model.nbodies) for inward in model.support(body))
+    for k, joint in enumerate(model.joints):
+        forks = children[joint.parent] > 1 and outward[k] > 2  # fingers are no limbs
         begins = joint.parent == WORLD or forks
         found.append(max(found, default=-1) + 1 if begins else found[joint.parent])
     return found
-
-
-def _outward(parents: list[int], body: int) -> int:
-    """How many bodies there are from this one outward."""
-    inside = {body}
-    for k in range(body + 1, len(parents)):
-        if parents[k] in inside:
-            inside.add(k)
-    return len(inside)
 
 
 def paints(robot: Robot) -> list[str]:
@@ -165,9 +157,7 @@ def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] 
     _require_one_state(robot, shown)
     figure = new_figure(7.2, 6.4, shown=path is None)
     draw_robot(figure.add_subplot(projection="3d"), robot, shown)
-    if path is not None:
-        save(figure, path, dpi=130)
-    return figure
+    return saved(figure, path, dpi=130)
 
 
 def draw_robot(axes: Any, robot: Robot, q: ArrayLike) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.model.columns import freedom_names
 from recursa.plotting.arm import draw_robot
-from recursa.plotting.styles import colour, new_figure, plain, save
+from recursa.plotting.styles import colour, new_figure, plain, saved
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ def plot_diagonal(robot: Robot, q: ArrayLike, v: ArrayLike, path: str | os.PathL
     terms.set(title="causes of the Coriolis term", ylabel="N m or N")
     for axes in (inertia, rates, terms):
         axes.legend(fontsize="small", framealpha=0.85)
-    if path is not None:
-        save(figure, path, dpi=110)
-    return figure
+    return saved(figure, path, dpi=110)
 
 
 def _bars(axes: Any, names: list[str], groups: dict[str, Array]) -> None:

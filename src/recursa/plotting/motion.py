@@ -13,7 +13,7 @@ from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
 from recursa.model.model import Model
 from recursa.plotting.panels import Panel, panel_figure
-from recursa.plotting.styles import save
+from recursa.plotting.styles import saved
 from recursa.sweeps.batching import Array, as_numbers
 
 if TYPE_CHECKING:
@@ -80,9 +80,7 @@ def plot_motion(
         raise StateError("there is nothing to plot: give q, v, tau or energy")
     columns = 3 if by_joint and (len(drawn) == 3 or len(drawn) > _MOST_IN_TWO_COLUMNS) else 2
     figure = panel_figure(robot.name if title is None else title, drawn, columns, shown=path is None)
-    if path is not None:
-        save(figure, path, dpi=110)
-    return figure
+    return saved(figure, path, dpi=110)
 
 
 def _rows(name: str, value: ArrayLike, count: int | None, size: int | None) -> Array:

@@ -63,6 +63,13 @@ def drawable(path: str | os.PathLike[str]) -> Path:
     return place
 
 
+def saved(figure: Figure, path: str | os.PathLike[str] | None, dpi: float) -> Figure:
+    """The figure, written to a file where one is named."""
+    if path is not None:
+        save(figure, path, dpi)
+    return figure
+
+
 def save(figure: Figure, path: str | os.PathLike[str], dpi: float) -> None:
     """Write a figure in the format that the name ends in (png, pdf, svg ...), all of it or nothing."""
     place, picture = drawable(path), io.BytesIO()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recursa.plotting.styles import new_figure, plain, save
+from recursa.plotting.styles import new_figure, plain, saved
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
@@ -72,6 +72,4 @@ def draw_workspace(
     bar = figure.colorbar(last, ax=figure.axes, shrink=0.6, pad=0.02)
     bar.set_label(f"manipulability of the {task}, {_UNITS[task]}")
     figure.suptitle(plain(title))
-    if path is not None:
-        save(figure, path, dpi)
-    return figure
+    return saved(figure, path, dpi=dpi)

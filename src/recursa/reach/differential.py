@@ -16,7 +16,7 @@ from recursa.dynamics.kinematics import Frame, frame_function
 from recursa.dynamics.lacking import refuse_constraints
 from recursa.errors import ShapeError, StateError
 from recursa.quantities import refusals
-from recursa.reach.given import poses as checked_poses
+from recursa.reach.given import one_pose
 from recursa.reach.quadratic_program import solve, solve_with_rows, solver
 from recursa.reach.speed_limits import Bounds, SpeedLimits
 from recursa.sweeps.batching import Array, as_array
@@ -210,7 +210,7 @@ class DifferentialIK:
             jacobian = robot.jacobian(q, link, frame="body")
             wanted = np.zeros(6)
             if link in poses:
-                wanted = self.gain * robot.pose_error(q, link, _pose(link, poses[link]))
+                wanted = self.gain * robot.pose_error(q, link, one_pose(f"poses['{link}']", poses[link]))
             if link in velocities:
                 wanted = wanted + self._in_link(q, link, _finite(f"velocities['{link}']", velocities[link], (6,)))
             weight = self._weights.get(link)
@@ -317,13 +317,6 @@ def _finite(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if not math.isfinite(array.sum()) and not np.isfinite(array).all():
         raise StateError(f"{name} must be finite")
     return array
-
-
-def _pose(link: str, value: Any) -> Array:
-    pose = checked_poses(value, f"poses['{link}']")
-    if pose.shape != (4, 4):
-        raise ShapeError(f"poses['{link}'] has shape {pose.shape}, expected (4, 4): a step is for one state")
-    return pose
 
 
 def _positive(name: str, value: Any) -> float:

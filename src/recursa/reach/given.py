@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +29,14 @@ def poses(given: ArrayLike, name: str = "poses", instead: str = "", *, turned: b
     return array
 
 
+def one_pose(name: str, given: ArrayLike) -> Array:
+    """One homogeneous matrix (4, 4), checked."""
+    pose = poses(given, name)
+    if pose.shape != (4, 4):
+        raise ShapeError(f"{name} has shape {pose.shape}, expected one homogeneous matrix (4, 4)")
+    return pose
+
+
 def real(name: str, given: ArrayLike, count: int) -> Array:
     """Finite numbers, ``count`` of them in the last axis of those that have one."""
     array = as_numbers(name, given, count)
@@ -35,6 +44,19 @@ def real(name: str, given: ArrayLike, count: int) -> Array:
         raise StateError(f"{name} must be real")
     require_finite(**{name: array})
     return array.astype(float, copy=False)
+
+
+def pair(name: str, given: Any) -> tuple[float, float]:
+    """A positive number for angles and one for lengths; one alone stands for both."""
+    if type(given) is float and 0.0 < given < math.inf:
+        return given, given
+    try:
+        angle, length = (float(x) for x in (given if isinstance(given, tuple | list) else (given, given)))
+    except (TypeError, ValueError):
+        raise StateError(f"{name} must be a number or a pair for angles (rad) and lengths (m), not {given!r}") from None
+    if not (0.0 < angle < math.inf and 0.0 < length < math.inf):
+        raise StateError(f"{name} must be positive, not {given!r}")
+    return angle, length
 
 
 def require_finite(**arrays: Array) -> None:

@@ -12,16 +12,15 @@ goal counts beside others of the same priority that it cannot be met with; a pai
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.model import Model
-from recursa.reach.given import poses, real
+from recursa.reach.given import pair, poses, real
 from recursa.reach.tasks import MASS_CENTER
 from recursa.sweeps.batching import Array, as_numbers
 
@@ -52,7 +51,7 @@ class Goal:
     @property
     def weights(self) -> tuple[float, float]:
         """Of angles and of lengths."""
-        return _weights(self.weight)  # type: ignore[attr-defined]
+        return pair("weight", self.weight)  # type: ignore[attr-defined]
 
     @property
     def level(self) -> int:
@@ -278,16 +277,3 @@ def _side_by_side(**parts: Array) -> Array:
         shapes = ", ".join(f"{name} {part.shape}" for name, part in parts.items())
         raise ShapeError(f"the numbers of a goal do not fit together: {shapes}") from None
     return np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts.values()], axis=-1)
-
-
-def _weights(weight: Any) -> tuple[float, float]:
-    if type(weight) is float and 0.0 < weight < math.inf:
-        return weight, weight
-    try:
-        pair = tuple(weight) if isinstance(weight, tuple | list) else (weight, weight)
-        angle, length = (float(x) for x in pair)
-    except (TypeError, ValueError):
-        raise StateError(f"weight must be a number or a pair for angles and lengths, not {weight!r}") from None
-    if not all(math.isfinite(x) and x > 0.0 for x in (angle, length)):
-        raise StateError(f"weight must be positive, not {weight!r}")
-    return angle, length

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
@@ -19,12 +18,11 @@ from recursa.kernels.switch import Switch
 from recursa.model.model import Model
 from recursa.reach.closures import Closure, Relation, closures
 from recursa.reach.found import InverseKinematics as InverseKinematics
-from recursa.reach.given import poses, require_finite
+from recursa.reach.given import pair, poses, require_finite
 from recursa.reach.goals import Goal, Orientation, Pose, Position
 from recursa.reach.motions import Motions
 from recursa.reach.ranges import Ranges, joints_named
-from recursa.reach.search import settings
-from recursa.reach.starts import SPREAD, apart, around, starts
+from recursa.reach.search import SPREAD, apart, around, settings, starts
 from recursa.reach.tasks import Task
 from recursa.sweeps.batching import Array, fitting
 
@@ -102,8 +100,8 @@ def inverse_kinematics(
     if q0 is None and prepared.needs_q0:
         raise StateError(f"{prepared.needs_q0} says which joints may move; q0= must say where the others are")
     asked = prepared.asked(robot, goals, q0, posture)
-    pair, attempts = _tolerances(tolerance), _attempts(restarts)
-    q, errors, held, told = prepared.run(asked, pair, attempts, q0 is not None or posture is not None)
+    limits, attempts = pair("tolerance", tolerance), _attempts(restarts)
+    q, errors, held, told = prepared.run(asked, limits, attempts, q0 is not None or posture is not None)
     if not told[:, 0].all():
         _warn_of_lengths(robot, goals, prepared.angles, errors[told[:, 0] == 0])
     angles, open_by = prepared.angles, errors[:, :0]
@@ -124,7 +122,7 @@ def inverse_kinematics(
         goals,
         robot,
         angles,
-        pair,
+        limits,
         open_by.reshape(*batch, open_by.shape[1]),
     )
 
@@ -179,19 +177,6 @@ def _as_six(errors: Array, task: str) -> Array:
     whole = np.zeros((len(errors), 6))
     whole[:, slice(3, 6) if task == "position" else slice(0, 3)] = errors
     return whole
-
-
-def _tolerances(tolerance: float | tuple[float, float]) -> tuple[float, float]:
-    if type(tolerance) is float and 0.0 < tolerance < math.inf:
-        return tolerance, tolerance
-    try:
-        angle, distance = tolerance if isinstance(tolerance, tuple | list) else (tolerance, tolerance)
-        pair = float(angle), float(distance)
-    except (TypeError, ValueError):
-        raise StateError(f"tolerance must be a number or a pair (rad, m), not {tolerance!r}") from None
-    if not all(math.isfinite(x) and x > 0.0 for x in pair):
-        raise StateError(f"tolerance must be positive, not {tolerance!r}")
-    return pair
 
 
 def _attempts(restarts: int) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from recursa.errors import ConvergenceError, RecursaError
+from recursa.errors import ConvergenceError, not_installed
 from recursa.sweeps.batching import Array
 
 _SOLVED, _INFEASIBLE = (1, 2), -1
@@ -18,9 +18,7 @@ def solver() -> Any:
     try:
         from daqp import solve
     except ImportError:
-        raise RecursaError(
-            "differential inverse kinematics needs the package 'daqp': pip install 'recursa[qp]'"
-        ) from None
+        raise not_installed("daqp", "qp", "differential inverse kinematics") from None
     return solve
 
 

@@ -50,13 +50,12 @@ class Configuration:
 
 @dataclass(frozen=True)
 class TaskKind:
-    """A kind of goal: which of its rows are angles (the others are lengths), how many numbers say what is wanted, how
-    many links it is about, and its rows from the poses of these links.
+    """A kind of goal: which of its rows are angles (the others are lengths), how many numbers say what is wanted, and
+    its rows from the poses of links.
     """
 
     angles: tuple[bool, ...]
     numbers: int
-    links: int
     rows: Callable[[tuple[int, ...], Sequence[Transform], Numbers], list[Row]]
 
 
@@ -85,16 +84,11 @@ class Task:
 
     def rows(self, at: Configuration, numbers: Numbers) -> list[Row]:
         """What is missing."""
-        own = [Transform(_NOT_TURNED, _the(at.center)) if n == MASS_CENTER else at.poses[n] for n in self.links]
+        own = [at.poses[n] if n != MASS_CENTER else Transform(_NOT_TURNED, at.center or ZERO) for n in self.links]
         return KINDS[self.kind].rows(self.links, own, numbers[: self.size - 2])
 
 
 _NOT_TURNED = Rotation.identity()
-
-
-def _the(center: Vec3 | None) -> Vec3:
-    assert center is not None
-    return center
 
 
 def _vector(numbers: Numbers, start: int) -> Vec3:
@@ -219,23 +213,21 @@ def relative(links: tuple[int, ...], poses: Sequence[Transform], numbers: Number
     (link, base), (own, other) = links, poses
     wanted = other @ _transform(numbers)
     matrix = [x for row in wanted.rows()[:3] for x in row]
-    return [
-        Row(row.error, {link: row.wrenches[link], base: -row.wrenches[link]}) if link != base else Row(row.error, {})
-        for row in pose((link,), (own,), matrix)
-    ]
+    rows = pose((link,), (own,), matrix)
+    return [Row(row.error, {link: row.wrenches[link], base: -row.wrenches[link]}) for row in rows]
 
 
 _TURN, _WAY = (True,) * 3, (False,) * 3
 KINDS: dict[str, TaskKind] = {
-    "pose": TaskKind(_TURN + _WAY, 12, 1, pose),
-    "orientation": TaskKind(_TURN, 12, 1, orientation),
-    "position": TaskKind(_WAY, 6, 1, position),
-    "plane": TaskKind((False,), 9, 1, plane),
-    "line": TaskKind((False,) * 2, 12, 1, line),
-    "look_at": TaskKind((True,) * 2, 15, 1, look_at),
-    "along": TaskKind((True,) * 2, 15, 1, along),
-    "center_of_mass": TaskKind(_WAY, 12, 1, center_of_mass),
-    "center_of_mass_2": TaskKind((False,) * 2, 9, 1, center_of_mass),
-    "center_of_mass_1": TaskKind((False,), 6, 1, center_of_mass),
-    "relative": TaskKind(_TURN + _WAY, 12, 2, relative),
+    "pose": TaskKind(_TURN + _WAY, 12, pose),
+    "orientation": TaskKind(_TURN, 12, orientation),
+    "position": TaskKind(_WAY, 6, position),
+    "plane": TaskKind((False,), 9, plane),
+    "line": TaskKind((False,) * 2, 12, line),
+    "look_at": TaskKind((True,) * 2, 15, look_at),
+    "along": TaskKind((True,) * 2, 15, along),
+    "center_of_mass": TaskKind(_WAY, 12, center_of_mass),
+    "center_of_mass_2": TaskKind((False,) * 2, 9, center_of_mass),
+    "center_of_mass_1": TaskKind((False,), 6, center_of_mass),
+    "relative": TaskKind(_TURN + _WAY, 12, relative),
 }

@@ -20,6 +20,7 @@ from recursa.quantities import refusals
 from recursa.reach.given import require_finite
 from recursa.reach.ranges import position_ranges
 from recursa.sweeps.batching import Array
+from recursa.trajectories import inputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,15 +77,11 @@ class Workspace:
 
         None: a twenty-fourth of the longest side of the bounds. Small cubes need many samples, or they leave gaps.
         """
-        size = float((self.bounds[1] - self.bounds[0]).max()) / _CELLS if cell is None else cell
-        if (
-            not isinstance(size, int | float)
-            or not np.isfinite(size)
-            or size < 0.0
-            or (cell is not None and size == 0.0)
-        ):
+        longest = float((self.bounds[1] - self.bounds[0]).max())
+        size = longest / _CELLS if cell is None else cell
+        if cell is not None and not (isinstance(cell, int | float) and 0.0 < cell < np.inf):
             raise StateError(f"cell must be a positive number of metres, not {cell!r}")
-        if size == 0.0:
+        if size == 0.0:  # all points are one
             return 0.0
         cubes = np.floor((self.points - self.bounds[0]) / size).astype(np.int64)
         return len(np.unique(cubes, axis=0)) * size**3
@@ -136,25 +133,20 @@ def workspace(
     refuse_constraints(model, "rc.workspace", refusals.ASSEMBLY)
     path = [model.joints[k] for k in model.support(model.links[model.link_index(link)].body)]
     task_rows(task)
-    if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 1:
-        raise StateError(f"samples must be a whole number from 1 on, not {samples!r}")
+    count = inputs.whole("samples", samples, 1)
     if not path:
         raise ModelError(f"link '{link}' is fixed to the world: no joint moves it")
     home = np.asarray(robot.neutral() if q0 is None else coordinates_of(model, "q0", q0, robot.evaluator.kept), float)
     if home.shape != (model.nq,):
         raise StateError(f"q0 has shape {home.shape}, expected ({model.nq},): one configuration")
     require_finite(q0=home)
-    q = _spread(model, path, home, int(samples), seed)
+    q = _spread(model, path, home, count, seed)
     first = path[0]
-    anchor = robot.pose(home, first.child)[:3, 3] if first.kind.nq > 1 else _anchor(first)
+    fixed = np.array(first.placement.rows(), float)  # the first joint of a path hangs on the world
+    anchor = (robot.pose(home, first.child) if first.kind.nq > 1 else fixed)[:3, 3]
     return Workspace(
         q, robot.pose(q, link), np.asarray(robot.manipulability(q, link, task=task)), anchor, link, task, robot
     )
-
-
-def _anchor(joint: Joint) -> Array:
-    """Where a joint that hangs on the world is."""
-    return np.array(joint.placement.rows(), float)[:3, 3]
 
 
 def _spread(model: Model, path: list[Joint], home: Array, samples: int, seed: int) -> Array:
@@ -190,8 +182,7 @@ def low_discrepancy(count: int, dimensions: int, seed: int = 0) -> Array:
     >>> low_discrepancy(3, 1).ravel().round(3).tolist()
     [0.118, 0.736, 0.354]
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise StateError(f"seed must be a whole number from 0 on, not {seed!r}")
+    inputs.whole("seed", seed, 0)
     phi = 1.5
     for _ in range(60):  # towards the root, by halves of Newton's steps
         phi -= (phi ** (dimensions + 1) - phi - 1.0) / ((dimensions + 1) * phi**dimensions - 1.0)

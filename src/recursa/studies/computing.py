@@ -28,6 +28,7 @@ Outputs = dict[str, Array]
 
 _OF_ROLLOUTS = ("q", "v", "final_q", "final_v", "peak_speed", "violation", "finite")
 _OF_SIMULATIONS = ("t", "q", "v", "energy_drift")
+_OF_MOTIONS = {"q0": "q", "v0": "v", "tau": "tau"}  # arrays that motions begin with, and their kinds
 GAIN = "gain."  # begins names of what is varied of a controller
 _ENDS = 2  # samples of a simulation: its beginning and its end
 
@@ -85,8 +86,7 @@ def computation(robot: Robot, compute: Any, options: Mapping[str, Any]) -> Compu
     if callable(compute):
         if options:
             raise StudyError(f"compute= is a function, which takes no options: {', '.join(options)}")
-        arrays = {"q0": "q", "v0": "v", "tau": "tau"}
-        return Computation(f"function {_title(compute)}", arrays, True, _by_function(compute), None, {})
+        return Computation(f"function {_title(compute)}", _OF_MOTIONS, True, _by_function(compute), None, {})
     if compute == "rollout":
         return _rollouts(robot, dict(options))
     if compute == "simulate":
@@ -223,9 +223,8 @@ def _rollouts(robot: Robot, options: dict[str, Any]) -> Computation:
         "q": ("time", "coordinate"), "v": ("time", "freedom"), "final_q": ("coordinate",), "final_v": ("freedom",),
         "peak_speed": ("freedom",), "violation": (), "finite": (),
     }  # fmt: skip
-    arrays = {"q0": "q", "v0": "v", "tau": "tau"}
     row_bytes = 8 * _saved(options["steps"], every) * (robot.nq + robot.nv)
-    return Computation("rollout", arrays, functional, outputs, _OF_ROLLOUTS, axes, _gains_of(torque), row_bytes)
+    return Computation("rollout", _OF_MOTIONS, functional, outputs, _OF_ROLLOUTS, axes, _gains_of(torque), row_bytes)
 
 
 def _saved(steps: Any, every: Any) -> int:
@@ -272,10 +271,9 @@ def _simulations(robot: Robot, options: dict[str, Any]) -> Computation:
         return {name: np.array([row[name] for row in rows]) for name in wanted or (*_OF_SIMULATIONS, *names)}
 
     axes = {"t": (), "q": ("time", "coordinate"), "v": ("time", "freedom"), "energy_drift": ()}
-    arrays = {"q0": "q", "v0": "v", "tau": "tau"}
     offered = (*_OF_SIMULATIONS, *names)
     axes |= dict.fromkeys(names, ())
-    return Computation("simulate", arrays, False, outputs, offered, axes, _gains_of(options.get("torque")))
+    return Computation("simulate", _OF_MOTIONS, False, outputs, offered, axes, _gains_of(options.get("torque")))
 
 
 def _simulated(block: Block, k: int, options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -309,11 +307,9 @@ def acting_on(torque: Any, inputs: Mapping[str, Array]) -> Any:
 
 # ---- quantities ------------------------------------------------------------------------------------------------------
 
-_KINDS = {"q": "q", "v": "v", "a": "a", "tau": "tau"}
-
 
 def _asked(robot: Robot, record: Quantity, options: dict[str, Any]) -> Computation:
-    unknown = [name for name in record.inputs if name not in _KINDS]
+    unknown = [name for name in record.inputs if name not in ("q", "v", "a", "tau")]
     if unknown:
         raise StudyError(
             f"{record.name} takes '{unknown[0]}', which cannot be varied by name: compute it in a function"
@@ -332,7 +328,7 @@ def _asked(robot: Robot, record: Quantity, options: dict[str, Any]) -> Computati
             arguments["parameters"] = block["parameters"]
         return {record.name: robot.evaluator.evaluate(record, arguments, options)}
 
-    arrays = {name: _KINDS[name] for name in record.inputs}
+    arrays = {name: name for name in record.inputs}
     return Computation(record.name, arrays, False, outputs, (record.name,), {})
 
 

@@ -10,9 +10,10 @@ from itertools import islice
 from typing import Any, Literal, Protocol, get_args
 
 from recursa.errors import StudyError, unknown_name
+from recursa.studies.block_work import BlockWork
 from recursa.studies.on_dask import dask_cluster
 from recursa.studies.on_ray import ray_cluster
-from recursa.studies.workers import AHEAD, Work
+from recursa.studies.workers import AHEAD
 
 EngineName = Literal["threads", "dask", "ray"]
 ENGINES: tuple[str, ...] = get_args(EngineName)
@@ -26,7 +27,7 @@ class Engine(Protocol):
     def workers(self) -> int:
         """How many blocks are computed at the same time."""
 
-    def run(self, work: Work, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
+    def run(self, work: BlockWork, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
         """Call ``work(block)`` for every block somewhere, and ``done(result)`` here for each result, in any order.
 
         Never more blocks are under way than keep the workers busy.
@@ -71,7 +72,7 @@ class Threads:
         """How many there are."""
         return self._count
 
-    def run(self, work: Work, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
+    def run(self, work: BlockWork, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
         """See :class:`Engine`."""
         waiting = iter(blocks)
         with ThreadPoolExecutor(self._count, thread_name_prefix="study") as pool:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from itertools import islice
+from operator import call
 from typing import Any
 
 from recursa.errors import RecursaError, StudyError
 from recursa.processes import safe_paths
-from recursa.studies.workers import AHEAD, Work, applied, elsewhere, introduced, require_same_package, warmed
+from recursa.studies.block_work import BlockWork
+from recursa.studies.workers import AHEAD, elsewhere, introduced, require_same_package, warmed
 
 PATIENCE = 10.0  # s until a scheduler that does not answer counts as none
 _DASHBOARD = "127.0.0.1:0"  # any free port; an address without a host would listen on all interfaces
@@ -30,7 +32,7 @@ class DaskEngine:
         """How many there are now."""
         return sum(self._client.nthreads().values())
 
-    def run(self, work: Work, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
+    def run(self, work: BlockWork, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
         """See :class:`recursa.studies.engines.Engine`."""
         from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
@@ -47,7 +49,7 @@ class DaskEngine:
         if failure is not None:
             raise failure  # what went wrong in a block is told as it is
 
-    def _carry_out(self, work: Work, blocks: Iterable[Any], done: Callable[[Any], None]) -> BaseException | None:
+    def _carry_out(self, work: BlockWork, blocks: Iterable[Any], done: Callable[[Any], None]) -> BaseException | None:
         from distributed import as_completed
         from distributed.scheduler import KilledWorker
 
@@ -62,7 +64,7 @@ class DaskEngine:
         client.gather(ready)
 
         def submitted(count: int) -> list[Any]:
-            return [client.submit(applied, study, block, pure=False) for block in islice(waiting, count)]
+            return [client.submit(call, study, block, pure=False) for block in islice(waiting, count)]
 
         under_way = as_completed(submitted(AHEAD * self.workers()), loop=client.loop)
         for one in under_way:
@@ -76,7 +78,7 @@ class DaskEngine:
         return None
 
 
-def _itself(work: Work) -> Work:
+def _itself(work: BlockWork) -> BlockWork:
     return work
 
 

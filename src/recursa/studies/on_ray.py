@@ -14,7 +14,8 @@ from typing import Any
 
 from recursa.errors import StudyError
 from recursa.processes import safe_paths
-from recursa.studies.workers import AHEAD, Work, applied, elsewhere, introduced, require_same_package, warmed
+from recursa.studies.block_work import BlockWork
+from recursa.studies.workers import AHEAD, elsewhere, introduced, require_same_package
 
 
 class RayEngine:
@@ -39,7 +40,7 @@ class RayEngine:
         """How many there are now."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
-    def run(self, work: Work, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
+    def run(self, work: BlockWork, blocks: Iterable[Any], done: Callable[[Any], None]) -> None:
         """See :class:`recursa.studies.engines.Engine`."""
         ray, waiting = self._ray, iter(blocks)
         try:
@@ -63,20 +64,20 @@ class RayEngine:
 
 
 def _applied(study: list[Any], block: Any) -> Any:
-    return applied(_fetched(*study), block)
+    return _fetched(*study)(block)
 
 
 def _warmed(study: list[Any]) -> None:
-    warmed(_fetched(*study))
+    _fetched(*study).warm()
 
 
 @lru_cache(maxsize=2)
-def _fetched(place: Any, folder: str | None) -> Work:
+def _fetched(place: Any, folder: str | None) -> BlockWork:
     import ray
 
     if folder is not None:
         os.chdir(folder)
-    work: Work = ray.get(place)
+    work: BlockWork = ray.get(place)
     return work
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recursa.errors import ResultFileError, StudyError, unknown_name
+from recursa.errors import ResultFileError, StudyError, not_installed, unknown_name
 from recursa.studies.computing import LostFunction, acting_on, labels
 from recursa.studies.reductions import Part
-from recursa.studies.stores import Store
+from recursa.studies.stores import Store, table_columns
 from recursa.studies.study import Study, study_from_data
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class StudyResult:
         try:
             import xarray
         except ImportError:
-            raise StudyError("this needs the package 'xarray': pip install 'recursa[data]'") from None
+            raise not_installed("xarray", "data", kind=StudyError) from None
         if self.path is not None:
             if self.path.suffix != ".zarr":
                 raise StudyError(f"store '{self.path}' holds tables: to_pandas() reads them")
@@ -173,15 +173,10 @@ class StudyResult:
         try:
             import pandas
         except ImportError:
-            raise StudyError("this needs the package 'pandas': pip install 'recursa[data]'") from None
+            raise not_installed("pandas", "data", kind=StudyError) from None
         if self.path is not None and self.path.suffix == ".parquet":
             return self._tables(pandas)
-        columns: dict[str, Array] = {}
-        for name in self._full():
-            array = self[name]
-            flat = array.reshape(len(array), -1)
-            titles = [name] if array.ndim == 1 else [f"{name}[{k}]" for k in range(flat.shape[1])]
-            columns |= {title: flat[:, k] for k, title in enumerate(titles)}
+        columns = table_columns({name: self[name] for name in self._full()})
         return pandas.DataFrame(columns, index=pandas.RangeIndex(self.study.total, name="sample"))
 
     def _tables(self, pandas: Any) -> DataFrame:

@@ -48,10 +48,6 @@ class Reduction:
         return self.name
 
 
-def _finite(rows: Array) -> Array:
-    return np.isfinite(rows)
-
-
 @dataclass(frozen=True)
 class Extremes(Reduction):
     """The lowest and the highest value, and the rows in which they are."""
@@ -59,9 +55,8 @@ class Extremes(Reduction):
     name = "extrema"
 
     def part(self, rows: Array, first: int) -> Part:
-        """See :class:`Reduction`."""
         flat = rows.reshape(len(rows), -1)
-        known = _finite(flat)
+        known = np.isfinite(flat)
         found: Part = {}
         for end, worst, pick in (("min", math.inf, np.argmin), ("max", -math.inf, np.argmax)):
             filled = np.where(known, flat, worst)
@@ -71,7 +66,6 @@ class Extremes(Reduction):
         return found
 
     def join(self, one: Part, other: Part) -> Part:
-        """See :class:`Reduction`."""
         found: Part = {}
         for end, beats in (("min", np.less), ("max", np.greater)):
             a, b, row_a, row_b = one[end], other[end], one[f"{end}_row"], other[f"{end}_row"]
@@ -81,7 +75,6 @@ class Extremes(Reduction):
         return found
 
     def result(self, whole: Part, shape: tuple[int, ...]) -> dict[str, Array]:
-        """See :class:`Reduction`."""
         none = whole["min_row"] < 0
         values = {end: np.where(none, np.nan, whole[end]) for end in ("min", "max")}
         return {name: x.reshape(shape) for name, x in {**whole, **values}.items()}
@@ -98,19 +91,16 @@ class Moments(Reduction):
     name = "moments"
 
     def part(self, rows: Array, first: int) -> Part:
-        """See :class:`Reduction`."""
         flat = rows.reshape(len(rows), -1)
-        known = _finite(flat)
+        known = np.isfinite(flat)
         sums = np.stack([known.astype(float), np.where(known, flat, 0.0), np.zeros(flat.shape)], axis=1)
         number = np.arange(first, first + len(rows))
         return _branches({"level": np.zeros(len(rows), np.int64), "number": number, "sums": sums})
 
     def join(self, one: Part, other: Part) -> Part:
-        """See :class:`Reduction`."""
         return _branches({name: np.concatenate([one[name], other[name]]) for name in one})
 
     def result(self, whole: Part, shape: tuple[int, ...]) -> dict[str, Array]:
-        """See :class:`Reduction`."""
         branches = whole["sums"][np.argsort(whole["number"] << whole["level"])]
         count, mean, squares = reduce(lambda total, one: _joined(one, total), branches[::-1])  # the last are smallest
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -165,29 +155,25 @@ class Histogram(Reduction):
         return self.low + (self.high - self.low) * (np.arange(self.bins + 1) / self.bins)
 
     def part(self, rows: Array, first: int) -> Part:
-        """See :class:`Reduction`."""
         flat = rows.reshape(len(rows), -1)
         bins = np.searchsorted(self.edges, flat, side="right")
         bins = np.where(flat == self.high, self.bins, bins)  # the last part has both its ends
-        bins = np.where(_finite(flat) | np.isinf(flat), bins, self.bins + 2)
+        bins = np.where(np.isfinite(flat) | np.isinf(flat), bins, self.bins + 2)
         width = flat.shape[1]
         size = self.bins + 3
         counts = np.bincount((bins + size * np.arange(width)).ravel(), minlength=width * size)
         return {"counts": counts.reshape(width, size).astype(np.int64)}
 
     def join(self, one: Part, other: Part) -> Part:
-        """See :class:`Reduction`."""
         return {"counts": one["counts"] + other["counts"]}
 
     def result(self, whole: Part, shape: tuple[int, ...]) -> dict[str, Array]:
-        """See :class:`Reduction`."""
         counts = whole["counts"]
         within = counts[:, 1:-2].reshape(*shape, self.bins)
         outside = {"below": counts[:, 0], "above": counts[:, -2], "not_finite": counts[:, -1]}
         return {"counts": within, "edges": self.edges, **{name: x.reshape(shape) for name, x in outside.items()}}
 
     def as_data(self) -> Any:
-        """See :class:`Reduction`."""
         return [self.name, self.bins, self.low, self.high]
 
 
@@ -199,21 +185,18 @@ class Quantiles(Reduction):
     name = "quantiles"
 
     def part(self, rows: Array, first: int) -> Part:
-        """See :class:`Reduction`."""
         flat = rows.reshape(len(rows), -1)
         keys = np.arange(flat.shape[1]) * _BUCKETS + (_bucket(flat) + _BUCKETS // 2)  # a column and its bucket
-        keys, count = np.unique(keys[_finite(flat)], return_counts=True)
+        keys, count = np.unique(keys[np.isfinite(flat)], return_counts=True)
         return {"keys": keys, "count": count.astype(np.int64)}
 
     def join(self, one: Part, other: Part) -> Part:
-        """See :class:`Reduction`."""
         keys, at = np.unique(np.concatenate([one["keys"], other["keys"]]), return_inverse=True)
         count = np.zeros(len(keys), np.int64)
         np.add.at(count, at, np.concatenate([one["count"], other["count"]]))
         return {"keys": keys, "count": count}
 
     def result(self, whole: Part, shape: tuple[int, ...]) -> dict[str, Array]:
-        """See :class:`Reduction`."""
         columns, bucket = np.divmod(whole["keys"], _BUCKETS)
         found = np.full((math.prod(shape), len(self.shares)), np.nan)
         for column in np.unique(columns):
@@ -224,7 +207,6 @@ class Quantiles(Reduction):
         return {"quantiles": found.reshape(*shape, len(self.shares)), "shares": np.array(self.shares)}
 
     def as_data(self) -> Any:
-        """See :class:`Reduction`."""
         return [self.name, list(self.shares)]
 
 
@@ -259,10 +241,9 @@ class Top(Reduction):
         return "bottom" if self.smallest else "top"
 
     def part(self, rows: Array, first: int) -> Part:
-        """See :class:`Reduction`."""
         flat = rows.reshape(len(rows), -1).astype(float)
         sign = -1.0 if self.smallest else 1.0
-        values = np.where(_finite(flat), sign * flat, -math.inf).max(axis=1)
+        values = np.where(np.isfinite(flat), sign * flat, -math.inf).max(axis=1)
         known = values > -math.inf
         return self._best(sign * values[known], first + np.flatnonzero(known))
 
@@ -276,15 +257,12 @@ class Top(Reduction):
         return {"values": values[order], "rows": rows[order].astype(np.int64)}
 
     def join(self, one: Part, other: Part) -> Part:
-        """See :class:`Reduction`."""
         return self._best(*(np.concatenate([one[name], other[name]]) for name in ("values", "rows")))
 
     def result(self, whole: Part, shape: tuple[int, ...]) -> dict[str, Array]:
-        """See :class:`Reduction`."""
         return dict(whole)
 
     def as_data(self) -> Any:
-        """See :class:`Reduction`."""
         return [self.name, self.count]
 
 
@@ -327,10 +305,7 @@ def reduction(output: str, said: Any) -> Reduction:
 
 def several(output: str, said: Any) -> tuple[bool, tuple[Reduction, ...]]:
     """Whether the output is kept in full, and its reductions; ``said`` is one of them or a list of several."""
-    many = said if isinstance(said, list) or (_is_tuple_of_ways(said)) else [said]
+    a_way = isinstance(said, str) or not isinstance(said, Sequence) or not said or isinstance(said[0], str)
+    many = [said] if a_way and not isinstance(said, list) else said
     ways = [one for one in many if one != FULL]
     return len(ways) < len(many), tuple(reduction(output, one) for one in ways)
-
-
-def _is_tuple_of_ways(said: Any) -> bool:
-    return isinstance(said, Sequence) and not isinstance(said, str) and len(said) > 0 and not isinstance(said[0], str)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -52,7 +53,7 @@ def run(
             raise StudyError('compress= and keep_bits= are for a store: say store="out.zarr", too')
         size = _block_size(study.pilot, study, block)
         whole = Whole(study, _columns(study))
-        _carried_out(study, None, size, range(0), whole, engine, address, workers, progress)
+        _carried_out(study, None, size, range(-(-study.total // size)), whole, engine, address, workers, progress)
         return StudyResult(study, None, whole.results(_shapes(study)), whole.arrays, study.total)
     place = Store.at(store, compress, keep_bits)
     if place.about() is None:
@@ -148,16 +149,15 @@ def _carried_out(
     study: Study,
     place: Store | None,
     size: int,
-    left: Any,
+    numbers: Sequence[int],
     whole: Whole,
     engine: str | None,
     address: str | None,
     workers: int | None,
     progress: bool,
 ) -> None:
-    numbers = left if place is not None else range(-(-study.total // size))
-    rows = (range(k * size, min((k + 1) * size, study.total)) for k in numbers)
-    before = 0 if place is None else study.total - sum(min(size, study.total - k * size) for k in left)
+    rows = [range(k * size, min((k + 1) * size, study.total)) for k in numbers]
+    before = study.total - sum(len(one) for one in rows)
     with opened(engine, address, workers, told if progress else unheard) as act:
         bar = Progress(study.total, before, act.workers) if progress else None
 

@@ -18,13 +18,14 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recursa.errors import RecursaError, StudyError, unknown_name
+from recursa.errors import RecursaError, StudyError, not_installed, unknown_name
 from recursa.files import locked, remove_leftovers_of, write_together
 from recursa.studies.reductions import Part
 from recursa.version import __version__
@@ -72,7 +73,9 @@ class Store:
             raise unknown_name("compression", compress, COMPRESSIONS)
         if keep_bits is not None and (isinstance(keep_bits, bool) or keep_bits not in range(1, 53)):
             raise StudyError(f"keep_bits must be a whole number from 1 to 52, not {keep_bits!r}")
-        _needed("zarr" if place.suffix == ".zarr" else "pyarrow")
+        package = "zarr" if place.suffix == ".zarr" else "pyarrow"
+        if find_spec(package) is None:
+            raise not_installed(package, "studies", kind=StudyError)
         return Store(str(place.absolute()), compress, keep_bits)
 
     @property
@@ -260,14 +263,9 @@ class Store:
         import pyarrow
         import pyarrow.parquet
 
-        columns: dict[str, Array] = {}
-        for name, array in arrays.items():
-            flat = array.reshape(len(array), -1)
-            names = [name] if array.ndim == 1 else [f"{name}[{k}]" for k in range(flat.shape[1])]
-            columns |= {title: flat[:, k] for k, title in enumerate(names)}
         content = io.BytesIO()
         compression = "zstd" if self.compress else "none"
-        pyarrow.parquet.write_table(pyarrow.table(columns), content, compression=compression)
+        pyarrow.parquet.write_table(pyarrow.table(table_columns(arrays)), content, compression=compression)
         place = self.table(number)
         write_together({place: content.getvalue()}, tidy=False)
         return {place.name: _digest(content.getvalue())}
@@ -338,6 +336,16 @@ class Store:
             os.close(file)
 
 
+def table_columns(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """A column for every number of a row, named ``q0[2]``."""
+    columns: dict[str, Array] = {}
+    for name, array in arrays.items():
+        flat = array.reshape(len(array), -1)
+        titles = [name] if array.ndim == 1 else [f"{name}[{k}]" for k in range(flat.shape[1])]
+        columns |= dict(zip(titles, flat.T, strict=True))
+    return columns
+
+
 def _text(about: Mapping[str, Any]) -> bytes:
     return json.dumps(about, indent=1).encode()
 
@@ -361,10 +369,3 @@ def _as_told(path: Path, digest: str) -> bool:
 
 def _as_long(path: Path, digest: str) -> bool:
     return digest == _NO_FILE or path.stat().st_size == int(digest.split()[0])
-
-
-def _needed(package: str) -> None:
-    from importlib.util import find_spec
-
-    if find_spec(package) is None:
-        raise StudyError(f"this needs the package '{package}': pip install 'recursa[studies]'")

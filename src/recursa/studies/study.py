@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,9 +220,9 @@ class Study:
         >>> print(study.estimate().split(";")[0])
         1,000,000 rows
         """
-        kept = self.pilot.row_bytes(self)
+        row = sum(x[0].nbytes for name, x in self.pilot.outputs.items() if self.in_full(name))
         seconds = self.pilot.seconds * self.total
-        return f"{self.total:,} rows; {_size(kept * self.total)} in full; about {duration(seconds)} on one core"
+        return f"{self.total:,} rows; {_size(row * self.total)} in full; about {duration(seconds)} on one core"
 
     def run(
         self,
@@ -263,16 +263,11 @@ class Study:
         return run(self, store, engine, address, block, resume, workers, compress, keep_bits, progress)
 
 
-class Pilot:
+class Pilot(NamedTuple):
     """What a few rows tell: outputs by name, and seconds a row."""
 
-    def __init__(self, outputs: Outputs, seconds: float) -> None:
-        self.outputs, self.seconds = outputs, seconds
-
-    def row_bytes(self, study: Study) -> int:
-        """Bytes of a row in results, of what is kept in full."""
-        full = [x for name, x in self.outputs.items() if study.in_full(name)]
-        return sum(x[0].nbytes for x in full)
+    outputs: Outputs
+    seconds: float
 
 
 def study(

@@ -106,15 +106,8 @@ class Targets:
         if not self.robot.model.quaternions:
             return Variable(name, distribution(name, said, self.robot.nq, self._usual_coordinates()), name)
         if isinstance(said, str):  # rotations of every kind are equally likely
-            return Variable(
-                name,
-                distribution(name, said, self.robot.nv, self._usual_draws()),
-                name,
-                None,
-                self._drawn,
-                self.robot.nq,
-                _ALL_ROTATIONS,
-            )
+            draws = distribution(name, said, self.robot.nv, self._usual_draws())
+            return Variable(name, draws, name, None, self._drawn, self.robot.nq, _ALL_ROTATIONS)
         rows = (
             said.numbers.shape if isinstance(said, Distribution) else () if isinstance(said, tuple) else np.shape(said)
         )

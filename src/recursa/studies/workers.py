@@ -1,26 +1,15 @@
-"""What processes of a cluster do for a study: say who they are, make the kernels ready, compute a block."""
+"""What processes of a cluster do for a study beside computing blocks: say who they are, make the kernels ready."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from typing import Any, Protocol
 
 from recursa.errors import StudyError
 from recursa.kernels.records import package_mark
+from recursa.studies.block_work import BlockWork
 
 AHEAD = 2  # blocks a worker, under way: one that is computed, one that waits
-
-
-class Work(Protocol):
-    """What is done for every block; it can be sent to other processes."""
-
-    def __call__(self, block: Any) -> Any:
-        """One block: what is told of it."""
-
-    def warm(self) -> Any:
-        """Kernels are made, so that others on this machine find them."""
-
 
 Who = tuple[str, tuple[str, str, str]]
 
@@ -30,12 +19,7 @@ def introduced() -> Who:
     return platform.node(), package_mark()
 
 
-def applied(work: Work, block: Any) -> Any:
-    """One block, in a process that is an engine's own."""
-    return work(block)
-
-
-def warmed(work: Work) -> None:
+def warmed(work: BlockWork) -> None:
     """The kernels of this machine are ready."""
     work.warm()
 

@@ -93,6 +93,21 @@ def number(name: str, value: Any) -> float:
     return float(array)
 
 
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise StateError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return int(value)
+
+
+def share(name: str, value: Any, most: float, of: str) -> float:
+    """A number from 0 to ``most``, the part of something."""
+    part = number(name, value)
+    if not 0.0 <= part <= most:
+        raise StateError(f"{name} must be a share from 0 to {most:g} of {of}, not {value!r}")
+    return part
+
+
 def instants(times: Any, count: int, of: str) -> Array:
     """Increasing times, one for each of ``count`` rows of ``of``."""
     array = _real("times", times, "m", False, None)

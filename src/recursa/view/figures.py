@@ -170,7 +170,7 @@ def _com(inertia: RigidInertia) -> list[float]:
 def _stand_in(joint: Joint, inertia: RigidInertia, ends: list[list[float]], size: float) -> Iterator[Shape]:
     """A body that flies as the box of its inertia; else tapered bars from its joint to all that hangs on it."""
     if joint.kind.is_loose:
-        yield from _box(inertia, size)
+        yield from _solid(inertia, "box", 0.02 * size, size)
         return
     start = np.array([float(x) for x in _start(joint)])
     bars = [np.array(end) for end in ends if math.dist(end, start) > 1e-3 * size]
@@ -180,7 +180,7 @@ def _stand_in(joint: Joint, inertia: RigidInertia, ends: list[list[float]], size
         radius = _radius(float(inertia.mass), float(np.linalg.norm(end - start)), size)
         yield {"kind": "bar", "from": start.tolist(), "to": end.tolist(), "radii": [radius, _TAPER * radius]}
     if not bars:
-        yield from _ball(inertia, size)
+        yield from _solid(inertia, "ellipsoid", 0.015 * size, 0.06 * size)
 
 
 def _apart(points: list[Array], least: float) -> list[Array]:
@@ -208,18 +208,13 @@ def _ellipsoid(inertia: RigidInertia) -> Shape | None:
     return {"radii": radii, "place": _rows(Transform(axes, inertia.com()))}
 
 
-def _ball(inertia: RigidInertia, size: float) -> Iterator[Shape]:
+def _solid(inertia: RigidInertia, kind: str, least: float, most: float) -> Iterator[Shape]:
+    """A box or an ellipsoid of even density with that inertia, its extents within what looks right."""
     found = _ellipsoid(inertia)
-    if found is not None:
-        radii = [min(max(r, 0.015 * size), 0.06 * size) for r in found["radii"]]
-        yield {"kind": "ellipsoid", "size": radii, "place": found["place"], "colour": None}
-
-
-def _box(inertia: RigidInertia, size: float) -> Iterator[Shape]:
-    found = _ellipsoid(inertia)
-    if found is not None:  # of equal mass and inertia: edges are sqrt(12/5) of an ellipsoid's half axes
-        edges = [min(max(math.sqrt(2.4) * r, 0.02 * size), size) for r in found["radii"]]
-        yield {"kind": "box", "size": edges, "place": found["place"], "colour": None}
+    if found is not None:  # of equal mass and inertia: edges of a box are sqrt(12/5) of an ellipsoid's half axes
+        factor = math.sqrt(2.4) if kind == "box" else 1.0
+        extents = [min(max(factor * r, least), most) for r in found["radii"]]
+        yield {"kind": kind, "size": extents, "place": found["place"], "colour": None}
 
 
 def _stand(robot: Robot, size: float) -> Iterator[Shape]:

@@ -28,11 +28,8 @@ def page_kernels(model: Model) -> tuple[str, str]:
         why = f"The dynamics do not run in this page: {error}"
     names = ",".join(f"{function.name}:{function.name}" for function in found)
     text = "".join(function.definition() for function in found)
-    return f"(()=>{{{_compact(text)}return {{{names}}}}})()", why
-
-
-def _compact(text: str) -> str:
-    return _SPACES.sub(lambda found: found[1] or "\n", text)
+    compact = _SPACES.sub(lambda found: found[1] or "\n", text)
+    return f"(()=>{{{compact}return {{{names}}}}})()", why
 
 
 def _kinematics(model: Model) -> Iterator[Spelled]:

@@ -99,7 +99,7 @@ def panels(taken: Taken) -> list[dict[str, Any]]:
     found = []
     for unit, title in (("rad", "Angles"), ("m", "Positions"), ("1", "Quaternions")):
         columns = [(k, names[k], (low[k], high[k])) for k in range(model.nq) if units[k] == unit]
-        found.append(_panel(taken, title, "1" if unit == "1" else unit, "q", columns))
+        found.append(_panel(taken, title, unit, "q", columns))
     for kind, rate, force, words in ((True, "rad/s", "N m", "Torques"), (False, "m/s", "N", "Forces")):
         own = [k for k in range(model.nv) if turns[k] is kind]
         speeds = [(k, freedoms[k], (-speed[k], speed[k])) for k in own]

@@ -7,16 +7,19 @@ import hashlib
 import html
 import json
 import os
+import sys
+import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from recursa.errors import ShapeError, StateError
+from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.files import known_suffix, named_file, write_together
 from recursa.sweeps.batching import Array, as_array
 from recursa.version import __version__
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 Live = Literal["events", "parent"]
+Message = dict[str, Any]
 
 FORMAT = 1
 ENDINGS = (".html", ".htm")
@@ -188,6 +192,35 @@ def _meshes(robot: Robot) -> Iterator[tuple[str, str, str | None]]:
         for shape in link.geometry:
             if shape.mesh and shape.role == "visual":
                 yield link.name, shape.mesh, shape.path
+
+
+# ---- what a running program tells its page, as JSON: the same for a local page and for a notebook --------------------
+
+
+class Recorded(Protocol):
+    """What can be played: a run, or a trajectory of the robot."""
+
+    def _recording(self, title: str | None = None) -> Recording: ...
+
+
+def show_message(robot: Robot, q: ArrayLike) -> Message:
+    """Show a configuration."""
+    return {"show": posture(robot, q).tolist()}
+
+
+def play_message(robot: Robot, motion: Recorded) -> Message:
+    """Play a motion, with its curves."""
+    recording = motion._recording()
+    if recording.robot != robot:
+        raise RecursaError(f"this page shows robot '{robot.name}', not robot '{recording.robot.name}'")
+    taken = Taken.of(recording)
+    return {"play": taken.record(0), "panels": panels(taken)}
+
+
+def open_in_browser(address: str) -> bool:
+    """Whether a browser shows it; where there is no screen, none is tried."""
+    screen = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(screen) and webbrowser.open(address)
 
 
 # ---- HTML ------------------------------------------------------------------------------------------------------------

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from recursa.errors import RecursaError
 from recursa.view.formula_desk import FormulaDesk
 from recursa.view.formulas import letters
-from recursa.view.messages import Message, Recorded, play_message, show_message
-from recursa.view.page import robot_page
+from recursa.view.page import Message, Recorded, play_message, robot_page, show_message
 
 if TYPE_CHECKING:
     from recursa.robot import Robot

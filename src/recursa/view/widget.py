@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import ArrayLike
 
-from recursa.errors import RecursaError
+from recursa.errors import not_installed
 from recursa.view.formula_desk import FormulaDesk
 from recursa.view.formulas import letters
-from recursa.view.messages import Recorded, play_message, show_message
-from recursa.view.page import robot_page
+from recursa.view.page import Recorded, play_message, robot_page, show_message
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -70,7 +69,7 @@ def _kind() -> Callable[..., Widget]:
         import anywidget
         import traitlets
     except ImportError:
-        raise RecursaError("a widget needs the package 'anywidget': pip install 'recursa[notebook]'") from None
+        raise not_installed("anywidget", "notebook", "a widget") from None
 
     class RobotWidget(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]  # where it is not installed
         _esm = MODULE

@@ -47,11 +47,6 @@ def times(rotation: Array, x: Array) -> Array:
     return np.stack([dot(rotation[..., row, :], x) for row in range(3)], axis=-1)
 
 
-def transposed_times(rotation: Array, x: Array) -> Array:
-    """``R* x`` with matrices (..., 3, 3)."""
-    return np.stack([dot(rotation[..., :, column], x) for column in range(3)], axis=-1)
-
-
 def harmonic(a: Array, axis: Array, b: Array) -> tuple[Array, Array, Array]:
     """The cosine, sine and constant part of ``a . R b`` as a function of the angle of R about an axis."""
     constant = dot(a, axis) * dot(axis, b)

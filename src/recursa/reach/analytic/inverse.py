@@ -18,9 +18,8 @@ from recursa.reach.analytic import parallel, spherical
 from recursa.reach.analytic.angles import times
 from recursa.reach.analytic.axes import Arm
 from recursa.reach.analytic.polishing import Target, polished
+from recursa.reach.given import pair, require_finite
 from recursa.reach.given import poses as checked_poses
-from recursa.reach.given import require_finite
-from recursa.reach.inverse_kinematics import _tolerances
 from recursa.sweeps.batching import Array, as_array, fitting
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def analytic_inverse_kinematics(
     arm = _arm(robot, link, geometry)
     targets = checked_poses(poses)[..., :3, :]
     targets = targets.reshape(*targets.shape[:-2], 12)
-    limits = _tolerances(tolerance)
+    limits = pair("tolerance", tolerance)
     start = robot.neutral() if q0 is None else coordinates_of(model, "q0", q0, robot.evaluator.kept)
     batch = fitting(poses=targets, q0=start)
     home = np.broadcast_to(start, (*batch, model.nq)).reshape(-1, model.nq).astype(float)

@@ -46,7 +46,7 @@ def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tol
     angle1 = np.moveaxis(two, -1, 1)[..., 0]  # (B, 2, 1, 1)
     at_shoulder = on_axis
     # wrist: h6 . b = h6 . R5* h
-    b = angles.transposed_times(rotation, turned(h1, angle1, np.broadcast_to(h, (*angle1.shape, 3))))
+    b = angles.times(rotation.swapaxes(-1, -2), turned(h1, angle1, np.broadcast_to(h, (*angle1.shape, 3))))
     c, s, constant = harmonic(h6, -h5, h)
     two, _ = angles_of(c, s, dot(h6, b) - constant)
     angle5 = np.moveaxis(two, -1, 3)[..., 0]  # (B, 2, 1, 2)

@@ -296,7 +296,7 @@ def _orientation(axes: Axes, first: Array, rotation: Array, reference: Array) ->
 
     shape = first.shape[:-1]
     hand = inward(angles.times(rotation, h6))  # (R1 R2 R3)* R_D h6 = R4 R5 h6
-    root = angles.transposed_times(rotation, outward(np.broadcast_to(h4, (*shape, 3))))  # (R5 R6)* h4
+    root = angles.times(rotation.swapaxes(-1, -2), outward(np.broadcast_to(h4, (*shape, 3))))  # (R5 R6)* h4
     c, s, constant = harmonic(h4, h5, h6)
     angle5, _ = angles_of(c, s, dot(h4, hand) - constant)
     hand, root = hand[..., None, :], root[..., None, :]
