@@ -35,8 +35,7 @@ from recursa.robot import Robot
 from recursa.rollout_steps import stepped
 from recursa.runs.rollouts import Rollout
 from recursa.sweeps import Plan
-from recursa.sweeps.batching import Array, Batch, as_array, check_threads, in_rows, prepare
-from recursa.trajectories.coordinates import is_flat
+from recursa.sweeps.batching import Array, Batch, as_array, check_threads, in_rows, one_number, prepare, whole_number
 
 if TYPE_CHECKING:
     from recursa.control.closing import Closed
@@ -173,12 +172,7 @@ def rollout(
 
 
 def _times(step: float, steps: int, save_every: int) -> tuple[float, int, int]:
-    try:
-        length = float(step)
-    except (TypeError, ValueError):
-        raise StateError(f"step must be a number of seconds, not {step!r}") from None
-    if not (math.isfinite(length) and length > 0.0):
-        raise StateError(f"step must be a positive number of seconds, not {step!r}")
+    length = one_number("step", step, unit=" s")
     count, every = _whole("steps", steps, 0), _whole("save_every", save_every, 1)
     if count % every:
         raise ShapeError(
@@ -189,11 +183,10 @@ def _times(step: float, steps: int, save_every: int) -> tuple[float, int, int]:
 
 
 def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ShapeError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    if value > _MOST:
+    number = whole_number(name, value, least, ShapeError)
+    if number > _MOST:
         raise ShapeError(f"{name} = {value} is more than the {_MOST} that can be counted")
-    return int(value)
+    return number
 
 
 def _start(model: Model, q0: ArrayLike, v0: ArrayLike, parameters: ArrayLike | None) -> Batch:
@@ -381,7 +374,7 @@ def _motions(
     given = [*(() if pushes is None else ("wrenches",)), *own]
     acceleration = answered(FORWARD_DYNAMICS, given, {"losses": losses})
     moved = answered(configuration.INTEGRATE)
-    local_rate = None if is_flat(model) else answered(configuration.CHART_RATES)
+    local_rate = None if configuration.is_flat(model) else answered(configuration.CHART_RATES)
     law = None if closed is None else closed.followed(stages, form)
     placing = None if pushes is None else pushes.placing(model, form)
     size = 0 if pushes is None else pushes.size

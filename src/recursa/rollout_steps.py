@@ -17,7 +17,6 @@ from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
-from recursa.trajectories.coordinates import is_flat
 
 if TYPE_CHECKING:
     from recursa.control.closing import Closed
@@ -101,7 +100,7 @@ class _Rows(ArrayStep):
         self.robot, self.run, self.h = robot, run, run.step
         self.losses, self.threads = losses, threads
         self.extra = {} if run.parameters is None else {"parameters": run.parameters}
-        self.flat = is_flat(robot.model)
+        self.flat = configuration.is_flat(robot.model)
         self.tau = np.zeros((run.rows, robot.nv), run.v.dtype)
 
     def take_torque(self, step: int) -> None:

@@ -9,19 +9,20 @@ stiffness x`` exactly. ``x' = ad / (exp(ad) - 1) e_v``, which is e_v to first or
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from recursa.dynamics.configuration_derivatives import approach, carried, pulled
+from recursa.dynamics.gathering import in_turn
 from recursa.dynamics.joint_space import FORCES
 from recursa.model.model import Joint
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip
 from recursa.sweeps.batching import Array
 
 Numbers = tuple[Scalar, ...]
@@ -75,19 +76,12 @@ _PULL_PLAN = Plan(
 )
 
 
-def _entries(names: Sequence[str], values: Values) -> Iterator[Scalar]:
-    """Of all joints, buffer after buffer."""
-    for name in names:
-        for part in values.lists.get(name, []):
-            yield from part
-
-
 def _tracking(of: Subject, given: Names) -> Recipe:
-    return Recipe(_TRACKING_PLAN, partial(_entries, _PARTS), (4, of.model.nv))
+    return Recipe(_TRACKING_PLAN, partial(in_turn, _PARTS), (4, of.model.nv))
 
 
 def _pull(of: Subject, given: Names) -> Recipe:
-    return Recipe(_PULL_PLAN, partial(_entries, ("T",)), (of.model.nv,))
+    return Recipe(_PULL_PLAN, partial(in_turn, ("T",)), (of.model.nv,))
 
 
 _READS = {"q_d": "q1", "v_d": "joint:v_d", "a_d": "joint:a_d"}

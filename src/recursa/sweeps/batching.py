@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recursa.errors import ShapeError, StateError, TooLargeError
+from recursa.errors import RecursaError, ShapeError, StateError, TooLargeError
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
@@ -244,10 +244,10 @@ def one_number(name: str, value: Any, low: float | None = None, unit: str = "") 
     return number
 
 
-def whole_number(name: str, value: Any, least: int) -> int:
-    """A whole number of at least ``least``; True and False are none."""
+def whole_number(name: str, value: Any, least: int, kind: type[RecursaError] = StateError) -> int:
+    """A whole number of at least ``least``; True and False are none. ``kind``: of error."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise StateError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        raise kind(f"{name} must be a whole number of at least {least}, not {value!r}")
     return int(value)
 
 
