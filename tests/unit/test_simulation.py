@@ -418,7 +418,7 @@ def test_implicit_midpoint_solves_stiff_steps_by_newton() -> None:
 
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"duration": -1}, rc.StateError, "duration must be finite and at least 0 s, not -1"),
-    ({"duration": "long"}, rc.StateError, "duration must be a number, not 'long'"),
+    ({"duration": "long"}, rc.StateError, "duration must be a number of seconds, not 'long'"),
     ({"duration": np.inf}, rc.StateError, "duration must be finite"),
     ({"integrator": "rk5"}, rc.UnknownNameError, "no integrator 'rk5'. Did you mean 'rk45'"),
     ({"rtol": 0.0}, rc.StateError, "rtol must be finite and at least 2.22e-14"),

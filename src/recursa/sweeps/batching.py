@@ -237,7 +237,8 @@ def one_number(name: str, value: Any, low: float | None = None, unit: str = "") 
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise StateError(f"{name} must be a number, not {value!r}") from None
+        what = "a number of seconds" if unit == " s" else "a number"
+        raise StateError(f"{name} must be {what}, not {value!r}") from None
     if not np.isfinite(number) or (number <= 0.0 if low is None else number < low):
         wanted = "above 0" if low is None else f"at least {low:.3g}"
         raise StateError(f"{name} must be finite and {wanted}{unit}, not {value!r}")
