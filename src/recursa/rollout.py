@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -124,8 +123,9 @@ def rollout(
     if memory and (closed is None or not closed.law.memory):
         raise StateError("memory=True, but torque= is no controller that remembers anything, such as control.Adaptive")
     pushes = _pushes(robot.model, wrenches, start, count)
-    torques = _Torques.of(robot.model, None if closed else torque, start, count)  # type: ignore[arg-type]
-    dtype = np.result_type(start.dtype, torques.numbers.dtype)
+    acting: Any = None if closed else torque
+    torques, torque_row, torque_step = _torques(robot.model, acting, start, count)
+    dtype = np.result_type(start.dtype, torques.dtype)
     learned = closed.law.memory if closed else 0
     sizes = [(count // every, n) for n in (robot.nq, robot.nv, *((learned,) if memory else ()))]
     results = _results(start, dtype, sizes, out)
@@ -135,7 +135,7 @@ def rollout(
         _require_untold(robot)
         _require_closed(robot, start.rows)
     given = {name: np.ascontiguousarray(rows, dtype) for name, rows in start.rows.items()}
-    tau = np.ascontiguousarray(torques.numbers, dtype)
+    tau = np.ascontiguousarray(torques, dtype)
     targets = [_target(result, dtype, start.size, (tau, *given.values())) for result in results]
     unsaved = np.empty((start.size, count // every, learned), dtype)
     beginning = np.broadcast_to(closed.start if closed else np.zeros((1, 0)), (start.size, learned))
@@ -146,7 +146,7 @@ def rollout(
         parameters=given.get("parameters"),
         wrenches=np.zeros(0, dtype) if pushes is None else pushes.numbers.astype(dtype),
         wrench_row=pushes.row if pushes else 0, wrench_step=pushes.step if pushes else 0,
-        tau=tau, torque_row=torques.row, torque_step=torques.step,
+        tau=tau, torque_row=torque_row, torque_step=torque_step,
         saved_q=targets[0], saved_v=targets[1], saved_memory=targets[2] if memory else unsaved,
         finite=np.zeros(start.size, np.int64), stop_early=on_divergence == "raise",
         gains=np.ascontiguousarray(closed.gains if closed else np.zeros((1, 0)), dtype),
@@ -197,28 +197,20 @@ def _start(model: Model, q0: ArrayLike, v0: ArrayLike, parameters: ArrayLike | N
     return start
 
 
-@dataclass(frozen=True)
-class _Torques:
-    """Torques as numbers in a row, those of row b and step s at ``b row + s step``."""
-
-    numbers: Array
-    row: int
-    step: int
-
-    @staticmethod
-    def of(model: Model, torque: ArrayLike | None, start: Batch, steps: int) -> _Torques:
-        nv, axes = model.nv, len(start.shape)
-        if torque is None:
-            return _Torques(np.zeros(nv, start.dtype), 0, 0)
-        if callable(torque) or hasattr(torque, "torque") or hasattr(torque, "sample"):
-            raise StateError(_no_functions(torque, start.shape, steps, nv))
-        array = as_array(model, "torque", torque, coordinates=False)
-        if array.dtype.kind == "c":
-            raise StateError("torque must be real")
-        varying = array.ndim == axes + 2
-        tail = (steps, nv) if varying else (nv,)
-        rows = in_rows("torque has", array, start.shape, tail, _shapes(start.shape, steps, nv))
-        return _Torques(rows.reshape(-1), math.prod(tail) * (len(rows) > 1), nv * varying)
+def _torques(model: Model, torque: ArrayLike | None, start: Batch, steps: int) -> tuple[Array, int, int]:
+    """Torques as numbers in a row, and two strides: those of row b and step s are at ``b row + s step``."""
+    nv, axes = model.nv, len(start.shape)
+    if torque is None:
+        return np.zeros(nv, start.dtype), 0, 0
+    if callable(torque) or hasattr(torque, "torque") or hasattr(torque, "sample"):
+        raise StateError(_no_functions(torque, start.shape, steps, nv))
+    array = as_array(model, "torque", torque, coordinates=False)
+    if array.dtype.kind == "c":
+        raise StateError("torque must be real")
+    varying = array.ndim == axes + 2
+    tail = (steps, nv) if varying else (nv,)
+    rows = in_rows("torque has", array, start.shape, tail, _shapes(start.shape, steps, nv))
+    return rows.reshape(-1), math.prod(tail) * (len(rows) > 1), nv * varying
 
 
 def _shapes(batch: tuple[int, ...], steps: int, nv: int) -> str:
