@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,8 +35,7 @@ from recursa.robot import Robot
 from recursa.rollout_steps import stepped
 from recursa.runs.rollouts import Rollout
 from recursa.sweeps import Plan
-from recursa.sweeps.batching import Array, Batch, as_array, check_threads, in_rows, prepare
-from recursa.trajectories.coordinates import is_flat
+from recursa.sweeps.batching import Array, Batch, as_array, check_threads, in_rows, one_number, prepare, whole_number
 
 if TYPE_CHECKING:
     from recursa.control.closing import Closed
@@ -126,8 +124,9 @@ def rollout(
     if memory and (closed is None or not closed.law.memory):
         raise StateError("memory=True, but torque= is no controller that remembers anything, such as control.Adaptive")
     pushes = _pushes(robot.model, wrenches, start, count)
-    torques = _Torques.of(robot.model, None if closed else torque, start, count)  # type: ignore[arg-type]
-    dtype = np.result_type(start.dtype, torques.numbers.dtype)
+    acting: Any = None if closed else torque
+    torques, torque_row, torque_step = _torques(robot.model, acting, start, count)
+    dtype = np.result_type(start.dtype, torques.dtype)
     learned = closed.law.memory if closed else 0
     sizes = [(count // every, n) for n in (robot.nq, robot.nv, *((learned,) if memory else ()))]
     results = _results(start, dtype, sizes, out)
@@ -137,7 +136,7 @@ def rollout(
         _require_untold(robot)
         _require_closed(robot, start.rows)
     given = {name: np.ascontiguousarray(rows, dtype) for name, rows in start.rows.items()}
-    tau = np.ascontiguousarray(torques.numbers, dtype)
+    tau = np.ascontiguousarray(torques, dtype)
     targets = [_target(result, dtype, start.size, (tau, *given.values())) for result in results]
     unsaved = np.empty((start.size, count // every, learned), dtype)
     beginning = np.broadcast_to(closed.start if closed else np.zeros((1, 0)), (start.size, learned))
@@ -148,7 +147,7 @@ def rollout(
         parameters=given.get("parameters"),
         wrenches=np.zeros(0, dtype) if pushes is None else pushes.numbers.astype(dtype),
         wrench_row=pushes.row if pushes else 0, wrench_step=pushes.step if pushes else 0,
-        tau=tau, torque_row=torques.row, torque_step=torques.step,
+        tau=tau, torque_row=torque_row, torque_step=torque_step,
         saved_q=targets[0], saved_v=targets[1], saved_memory=targets[2] if memory else unsaved,
         finite=np.zeros(start.size, np.int64), stop_early=on_divergence == "raise",
         gains=np.ascontiguousarray(closed.gains if closed else np.zeros((1, 0)), dtype),
@@ -174,12 +173,7 @@ def rollout(
 
 
 def _times(step: float, steps: int, save_every: int) -> tuple[float, int, int]:
-    try:
-        length = float(step)
-    except (TypeError, ValueError):
-        raise StateError(f"step must be a number of seconds, not {step!r}") from None
-    if not (math.isfinite(length) and length > 0.0):
-        raise StateError(f"step must be a positive number of seconds, not {step!r}")
+    length = one_number("step", step, unit=" s")
     count, every = _whole("steps", steps, 0), _whole("save_every", save_every, 1)
     if count % every:
         raise ShapeError(
@@ -190,11 +184,10 @@ def _times(step: float, steps: int, save_every: int) -> tuple[float, int, int]:
 
 
 def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ShapeError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    if value > _MOST:
+    number = whole_number(name, value, least, ShapeError)
+    if number > _MOST:
         raise ShapeError(f"{name} = {value} is more than the {_MOST} that can be counted")
-    return int(value)
+    return number
 
 
 def _start(model: Model, q0: ArrayLike, v0: ArrayLike, parameters: ArrayLike | None) -> Batch:
@@ -205,28 +198,20 @@ def _start(model: Model, q0: ArrayLike, v0: ArrayLike, parameters: ArrayLike | N
     return start
 
 
-@dataclass(frozen=True)
-class _Torques:
-    """Torques as numbers in a row, those of row b and step s at ``b row + s step``."""
-
-    numbers: Array
-    row: int
-    step: int
-
-    @staticmethod
-    def of(model: Model, torque: ArrayLike | None, start: Batch, steps: int) -> _Torques:
-        nv, axes = model.nv, len(start.shape)
-        if torque is None:
-            return _Torques(np.zeros(nv, start.dtype), 0, 0)
-        if callable(torque) or hasattr(torque, "torque") or hasattr(torque, "sample"):
-            raise StateError(_no_functions(torque, start.shape, steps, nv))
-        array = as_array(model, "torque", torque, coordinates=False)
-        if array.dtype.kind == "c":
-            raise StateError("torque must be real")
-        varying = array.ndim == axes + 2
-        tail = (steps, nv) if varying else (nv,)
-        rows = in_rows("torque has", array, start.shape, tail, _shapes(start.shape, steps, nv))
-        return _Torques(rows.reshape(-1), math.prod(tail) * (len(rows) > 1), nv * varying)
+def _torques(model: Model, torque: ArrayLike | None, start: Batch, steps: int) -> tuple[Array, int, int]:
+    """Torques as numbers in a row, and two strides: those of row b and step s are at ``b row + s step``."""
+    nv, axes = model.nv, len(start.shape)
+    if torque is None:
+        return np.zeros(nv, start.dtype), 0, 0
+    if callable(torque) or hasattr(torque, "torque") or hasattr(torque, "sample"):
+        raise StateError(_no_functions(torque, start.shape, steps, nv))
+    array = as_array(model, "torque", torque, coordinates=False)
+    if array.dtype.kind == "c":
+        raise StateError("torque must be real")
+    varying = array.ndim == axes + 2
+    tail = (steps, nv) if varying else (nv,)
+    rows = in_rows("torque has", array, start.shape, tail, _shapes(start.shape, steps, nv))
+    return rows.reshape(-1), math.prod(tail) * (len(rows) > 1), nv * varying
 
 
 def _shapes(batch: tuple[int, ...], steps: int, nv: int) -> str:
@@ -381,7 +366,7 @@ def _motions(
     given = [*(() if pushes is None else ("wrenches",)), *own]
     acceleration = answered(FORWARD_DYNAMICS, given, {"losses": losses})
     moved = answered(configuration.INTEGRATE)
-    local_rate = None if is_flat(model) else answered(configuration.CHART_RATES)
+    local_rate = None if configuration.is_flat(model) else answered(configuration.CHART_RATES)
     law = None if closed is None else closed.followed(stages, form)
     placing = None if pushes is None else pushes.placing(model, form)
     size = 0 if pushes is None else pushes.size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,6 @@ from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
-from recursa.trajectories.coordinates import is_flat
 
 if TYPE_CHECKING:
     from recursa.control.closing import Closed
@@ -84,25 +84,23 @@ ACCELERATION = Quantity(
 )  # fmt: skip
 
 
+@dataclass
 class _Rows(ArrayStep):
     """Mechanics of rows (B, n) by the methods of the robot; see :class:`recursa.integrators.Mechanics`."""
 
-    def __init__(
-        self,
-        robot: Robot,
-        run: RolloutRun,
-        losses: Losses,
-        threads: int,
-        closed: Closed | None,
-        stages: tuple[float, ...],
-        pushes: Pushes | None = None,
-    ) -> None:
-        self.closed, self.stages, self.step, self.pushes = closed, stages, 0, pushes
-        self.robot, self.run, self.h = robot, run, run.step
-        self.losses, self.threads = losses, threads
-        self.extra = {} if run.parameters is None else {"parameters": run.parameters}
-        self.flat = is_flat(robot.model)
-        self.tau = np.zeros((run.rows, robot.nv), run.v.dtype)
+    robot: Robot
+    run: RolloutRun
+    losses: Losses
+    threads: int
+    closed: Closed | None
+    stages: tuple[float, ...]
+    pushes: Pushes | None
+
+    def __post_init__(self) -> None:
+        self.step, self.h = 0, self.run.step
+        self.extra = {} if self.run.parameters is None else {"parameters": self.run.parameters}
+        self.flat = configuration.is_flat(self.robot.model)
+        self.tau = np.zeros((self.run.rows, self.robot.nv), self.run.v.dtype)
 
     def take_torque(self, step: int) -> None:
         run, self.step = self.run, step

@@ -176,7 +176,7 @@ def test_computed_torque_has_linear_errors() -> None:
 @pytest.mark.parametrize("kind", ["spherical", "planar", "free"])
 def test_computed_torque_on_other_joints_has_the_error_rate_it_asks_for(kind: str) -> None:
     """``e_v' = -damping e_v - stiffness x`` exactly, with x and e_v in moving axes."""
-    from recursa.control.tracking import deviation
+    from deviations import deviation
 
     robot = each_kind(kind)
     start, end = (robot.random_state(seed)[0] for seed in (1, 2))

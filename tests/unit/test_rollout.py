@@ -121,7 +121,7 @@ REFUSED = {
     ),
     "steps of torque": ({"torque": np.zeros((3, 5, 2))}, rc.ShapeError, "one for each of the 6 steps"),
     "axes of torque": ({"torque": np.zeros((1, 3, 6, 2))}, rc.ShapeError, "torque has shape (1, 3, 6, 2)"),
-    "no step": ({"step": 0.0}, rc.StateError, "step must be a positive number of seconds, not 0.0"),
+    "no step": ({"step": 0.0}, rc.StateError, "step must be finite and above 0 s, not 0.0"),
     "negative step": ({"step": -0.1}, rc.StateError, "not -0.1"),
     "step of nan": ({"step": np.nan}, rc.StateError, "not nan"),
     "step of text": ({"step": "fast"}, rc.StateError, "step must be a number of seconds, not 'fast'"),

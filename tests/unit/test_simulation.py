@@ -418,7 +418,7 @@ def test_implicit_midpoint_solves_stiff_steps_by_newton() -> None:
 
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"duration": -1}, rc.StateError, "duration must be finite and at least 0 s, not -1"),
-    ({"duration": "long"}, rc.StateError, "duration must be a number, not 'long'"),
+    ({"duration": "long"}, rc.StateError, "duration must be a number of seconds, not 'long'"),
     ({"duration": np.inf}, rc.StateError, "duration must be finite"),
     ({"integrator": "rk5"}, rc.UnknownNameError, "no integrator 'rk5'. Did you mean 'rk45'"),
     ({"rtol": 0.0}, rc.StateError, "rtol must be finite and at least 2.22e-14"),
@@ -493,7 +493,7 @@ def test_bad_stops_and_directions_are_refused() -> None:
     b = rc.Builder("door").link("leaf", mass=1.0, inertia=(1, 1, 1))
     b.joint("hinge", "revolute", parent="world", child="leaf", axis=(0, 1, 0), limits=(-1.0, 0.5))
     for stops, message in (
-        (rc.Stops(stiffness=-1.0), "stiffness of stops of joint .* is -1; it must be at least 0, and finite"),
+        (rc.Stops(stiffness=-1.0), "stiffness of stops of joint .* is -1; it must be at least 0 and finite"),
         (rc.Stops(damping="much"), "damping of stops must be numbers"),  # type: ignore[arg-type]
     ):
         with pytest.raises(rc.StateError, match=message):

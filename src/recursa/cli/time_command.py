@@ -15,7 +15,7 @@ from recursa.cli.group import ACTUATED, ROBOT
 from recursa.cli.losses import losses_options
 from recursa.cli.motion import motors
 from recursa.cli.root import open_robot, robot_options
-from recursa.trajectories.csv_files import TIME
+from recursa.trajectories.csv_files import TIME, columns_of
 from recursa.trajectories.csv_numbers import read_table
 
 
@@ -92,7 +92,5 @@ def _path(robot: rc.Robot, file: Path, lines: bool, blend: float) -> rc.Path:
     table = read_table(file)
     if TIME in table.names and not lines:
         return rc.Path.of(rc.Trajectory.from_csv(file, robot))
-    missing = [name for name in robot.q_names if name not in table.names]
-    if missing:
-        raise table.error(f"lacks columns for joints of robot '{robot.name}': {', '.join(missing)}")
-    return rc.Path(table.columns(robot.q_names), kind="lines" if lines else "spline", blend=blend, robot=robot)
+    points = columns_of(table, "joints", robot.q_names, f"robot '{robot.name}'")
+    return rc.Path(points, kind="lines" if lines else "spline", blend=blend, robot=robot)

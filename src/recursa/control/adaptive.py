@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from recursa.control.arithmetic import Arithmetic, X, added, parts_of
 from recursa.control.inputs import desired, gain, numbers, vector
 from recursa.control.law import TREES_ONLY, Law, weighed
-from recursa.control.tracking import TRACKING, deviation
+from recursa.control.tracking import TRACKING
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.reference import ADAPTATION, REFERENCE_DYNAMICS, pseudo_inertia
 from recursa.errors import ShapeError, StateError, unknown_name
@@ -135,8 +135,10 @@ class Adaptive(Law):
 
     def sliding(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
         """``s = v_r - v`` (..., nv): zero on the motion, and where the robot returns to it as the bandwidth says."""
-        off = deviation(self.robot, np.asarray(q, float), np.asarray(v, float), self._desired(t))
-        return off.velocity + self.bandwidth * off.x
+        q_d, v_d, a_d = self._desired(t)
+        state = {"q": np.asarray(q, float), "v": np.asarray(v, float), "q_d": q_d, "v_d": v_d, "a_d": a_d}
+        tracked = self.robot.evaluator.evaluate(TRACKING, state)
+        return tracked[..., 1, :] + self.bandwidth * tracked[..., 0, :]
 
     def lyapunov(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike, true: ArrayLike | None = None

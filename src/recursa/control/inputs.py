@@ -98,10 +98,7 @@ def torque_limits(robot: Robot, effort: Any) -> Array | None:
     if isinstance(effort, str):
         if effort != "model":
             raise StateError(f'effort must be "model", numbers or None, not {effort!r}')
-        limits = np.full(robot.nv, np.inf)
-        for joint in robot.model.joints:
-            if joint.effort is not None and joint.independent:
-                limits[joint.v_start : joint.v_start + joint.kind.nv] = joint.effort
+        limits = robot.effort_limits
         if not np.isfinite(limits).any():
             raise StateError(
                 f"effort='model', but no joint of robot '{robot.name}' has a limit of effort. Give them: effort={{...}}"

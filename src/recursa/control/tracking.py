@@ -9,20 +9,16 @@ stiffness x`` exactly. ``x' = ad / (exp(ad) - 1) e_v``, which is e_v to first or
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
-
-import numpy as np
 
 from recursa.dynamics.configuration_derivatives import approach, carried, pulled
+from recursa.dynamics.gathering import in_turn
 from recursa.dynamics.joint_space import FORCES
 from recursa.model.model import Joint
 from recursa.quantities import Names, Quantity, Recipe, Subject
-from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
-from recursa.sweeps.batching import Array
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip
 
 Numbers = tuple[Scalar, ...]
 
@@ -75,19 +71,12 @@ _PULL_PLAN = Plan(
 )
 
 
-def _entries(names: Sequence[str], values: Values) -> Iterator[Scalar]:
-    """Of all joints, buffer after buffer."""
-    for name in names:
-        for part in values.lists.get(name, []):
-            yield from part
-
-
 def _tracking(of: Subject, given: Names) -> Recipe:
-    return Recipe(_TRACKING_PLAN, partial(_entries, _PARTS), (4, of.model.nv))
+    return Recipe(_TRACKING_PLAN, partial(in_turn, _PARTS), (4, of.model.nv))
 
 
 def _pull(of: Subject, given: Names) -> Recipe:
-    return Recipe(_PULL_PLAN, partial(_entries, ("T",)), (of.model.nv,))
+    return Recipe(_PULL_PLAN, partial(in_turn, ("T",)), (of.model.nv,))
 
 
 _READS = {"q_d": "q1", "v_d": "joint:v_d", "a_d": "joint:a_d"}
@@ -108,19 +97,3 @@ PULL = Quantity(
     reads={"q_d": "q1", "y": "joint:y"},
     words={"q_d": "desired coordinates", "y": "forces along difference(q, q_d), places as in v"},
 )
-
-
-class Deviation(NamedTuple):
-    """From q to the desired configuration, desired less actual speeds, what is fed forward, the rate of the first."""
-
-    x: Array
-    velocity: Array
-    acceleration: Array
-    rate: Array
-
-
-def deviation(robot: Robot, q: Array, v: Array, wanted: tuple[Array, Array, Array]) -> Deviation:
-    """All (..., nv), in the axes of q."""
-    q_d, v_d, a_d = wanted
-    found = robot.evaluator.evaluate(TRACKING, {"q": q, "v": v, "q_d": q_d, "v_d": v_d, "a_d": a_d})
-    return Deviation(*np.moveaxis(found, -2, 0))

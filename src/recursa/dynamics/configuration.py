@@ -122,6 +122,11 @@ def moves_by_adding(model: Model) -> bool:
     return all(kind.bracket([0.0] * kind.nv, [0.0] * kind.nv) is None for kind in kinds)
 
 
+def is_flat(model: Model) -> bool:
+    """Whether speeds are the time derivatives of the coordinates: every joint has one freedom."""
+    return all(joint.kind.nv == 1 for joint in model.joints)
+
+
 INTEGRATE = Quantity(
     "integrate",
     ("q", "dv"),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps.engine import Values
 
 Entry = tuple[int, int]  # (joint number, freedom)
 Entries = tuple[tuple[tuple[Entry, Entry], Scalar], ...]  # of a matrix: ((row, column), value)
@@ -110,6 +111,12 @@ def friction_coefficients(model: Model) -> tuple[list[float], list[float]]:
             forward[at] += one * size
             backward[at] += other * size
     return forward, backward
+
+
+def in_turn(names: Iterable[str], values: Values) -> Iterator[Scalar]:
+    """Entries of all joints, buffer after buffer."""
+    for name in names:
+        yield from flat(values.lists.get(name, []))
 
 
 def flat(rows: Iterable[Iterable[Scalar]]) -> Iterator[Scalar]:

@@ -34,21 +34,15 @@ def free_flyer(robot: Robot, what: str, *, weightless: bool = False) -> None:
 
 def joint_part(robot: Robot, name: str, value: Any) -> Array:
     """Values of the joints without the base, (..., nv - 6)."""
-    size = robot.nv - BASE
+    left_out = f"robot '{robot.name}' has nv = {robot.nv}, six of them those of the base, which are left out here"
+    return several(name, value, robot.nv - BASE, left_out)
+
+
+def several(name: str, value: Any, size: int, meaning: str) -> Array:
+    """So many numbers, (..., size)."""
     array = as_numbers(name, value, size)
     if array.ndim == 0 or array.shape[-1] != size:
-        raise ShapeError(
-            f"{name} has shape {array.shape}, expected (..., {size}): robot '{robot.name}' has nv = {robot.nv}, six of "
-            "them those of the base, which are left out here"
-        )
-    return array
-
-
-def six(name: str, value: Any, meaning: str) -> Array:
-    """Six numbers, (..., 6)."""
-    array = as_numbers(name, value, 6)
-    if array.ndim == 0 or array.shape[-1] != 6:
-        raise ShapeError(f"{name} has shape {array.shape}, expected (..., 6): {meaning}")
+        raise ShapeError(f"{name} has shape {array.shape}, expected (..., {size}): {meaning}")
     return array
 
 

@@ -38,7 +38,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link
-from recursa.sweeps.batching import Array, as_array, fitting
+from recursa.sweeps.batching import Array, as_array, fitting, times
 
 Block = tuple[tuple[Scalar, ...], ...]  # columns
 
@@ -57,7 +57,8 @@ class ChangeOfBase:
 
     @staticmethod
     def of(model: Model, link: str) -> ChangeOfBase:
-        """From a model and the name of the new base link."""
+        """From the model of a free flyer and the name of the new base link."""
+        require_free_flyer(model, "another base")
         new = assemble(with_base(model, link), gravity=model.gravity, floating=model.floating, mimic=model.mimic)
         number = model.link_index(link)
         turned = turned_joints(model, link)
@@ -165,24 +166,15 @@ def _with_blocks(plan: Plan, step: Step, several: tuple[int, ...]) -> Plan:
 # ---- quantities ------------------------------------------------------------------------------------------------------
 
 
-def _changed(of: Subject, link: str) -> ChangeOfBase:
-    require_free_flyer(of.model, "another base")
-    return ChangeOfBase.of(of.model, link)
-
-
 def _rebase_state(of: Subject, given: Names, *, link: str) -> Recipe:
-    change = _changed(of, link)
+    change = ChangeOfBase.of(of.model, link)
     return Recipe(change.state, change.state_entries, (of.model.nq + of.model.nv,))
 
 
-def _base_transform(of: Subject, given: Names, *, link: str) -> Recipe:
-    change = _changed(of, link)
-    return Recipe(change.transform, partial(change.matrix_entries, rate=False), (of.model.nv, of.model.nv))
-
-
-def _base_transform_derivative(of: Subject, given: Names, *, link: str) -> Recipe:
-    change = _changed(of, link)
-    return Recipe(change.rate, partial(change.matrix_entries, rate=True), (of.model.nv, of.model.nv))
+def _base_transform(rate: bool, of: Subject, given: Names, *, link: str) -> Recipe:
+    change = ChangeOfBase.of(of.model, link)
+    plan = change.rate if rate else change.transform
+    return Recipe(plan, partial(change.matrix_entries, rate=rate), (of.model.nv, of.model.nv))
 
 
 def _rebase_acceleration(of: Subject, given: Names, *, link: str) -> Composed:
@@ -194,8 +186,7 @@ def _rebase_acceleration(of: Subject, given: Names, *, link: str) -> Composed:
         fitting(q=as_array(of.model, "q", q, coordinates=True), v=speed, a=acceleration)
         T = others(BASE_TRANSFORM, {"link": link}, q=q)
         rate = others(BASE_TRANSFORM_DERIVATIVE, {"link": link}, q=q, v=v)
-        changed: Array = (T @ acceleration[..., None] + rate @ speed[..., None])[..., 0]
-        return changed
+        return times(T, acceleration) + times(rate, speed)
 
     return Composed(make)
 
@@ -219,12 +210,15 @@ REBASE_STATE = Quantity(
     "rebase_state", ("q", "v"), _rebase_state, "q, then v, of the robot with the other base, in the units of both"
 )
 BASE_TRANSFORM = Quantity(
-    "base_transform", ("q",), _base_transform, f"times v: rad/s and m/s; rows: {_NEW_PLACES}, columns as in v"
+    "base_transform",
+    ("q",),
+    partial(_base_transform, False),
+    f"times v: rad/s and m/s; rows: {_NEW_PLACES}, columns as in v",
 )
 BASE_TRANSFORM_DERIVATIVE = Quantity(
     "base_transform_derivative",
     ("q", "v"),
-    _base_transform_derivative,
+    partial(_base_transform, True),
     f"times v: rad/s^2 and m/s^2; rows: {_NEW_PLACES}, columns as in v",
 )
 REBASE_ACCELERATION = Quantity(

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.losses import Losses
 from recursa.evaluation.evaluator import into
-from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved
+from recursa.free.arguments import BASE, free_flyer, joint_part, several, solved
 from recursa.sweeps.batching import Array, as_array, fitting
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def inverse_dynamics(
     push = (
         np.zeros(BASE, wanted.dtype)
         if base_wrench is None
-        else six("base_wrench", base_wrench, "(moment, force) in base axes")
+        else several("base_wrench", base_wrench, 6, "(moment, force) in base axes")
     )
     fitting(q=as_array(robot.model, "q", q, coordinates=True), joint_accelerations=moments, base_wrench=push)
     mass = robot.mass_matrix(q, threads=threads)[..., :BASE, :BASE]

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recursa.free.arguments import BASE, solved
-from recursa.spatial.rotation import Quaternion, Rotation
+from recursa.free.link_states import rotation_matrices
+from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import half_cotangent
-from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
@@ -153,12 +153,6 @@ def cumulated(turns: Array) -> Array:
     return found
 
 
-def rotation_matrices(vectors: Array) -> Array:
-    """Rotation matrices (..., 3, 3) of rotation vectors (..., 3)."""
-    rows = Rotation.exp(Vec3(*np.moveaxis(vectors, -1, 0))).rows()
-    return np.stack([np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows], axis=-2)
-
-
 def _inverse_jacobian(vector: Array) -> Array:
     """``d log(R exp(eta)) / d eta`` where ``vector = log R``."""
     cross = np.array([[0.0, -vector[2], vector[1]], [vector[2], 0.0, -vector[0]], [-vector[1], vector[0], 0.0]])
@@ -168,9 +162,3 @@ def _inverse_jacobian(vector: Array) -> Array:
 def rotation_of(matrix: Array) -> Rotation:
     """The rotation of a matrix (3, 3, ...)."""
     return Rotation.from_rows([list(row) for row in matrix])
-
-
-def matrix_of(rotation: Rotation | Quaternion) -> Array:
-    """A rotation as a matrix (3, 3)."""
-    found = rotation if isinstance(rotation, Rotation) else Rotation.from_quaternion(rotation)
-    return np.array(found.rows())

@@ -11,6 +11,7 @@ from recursa.dynamics.configuration import series_of_rates
 from recursa.model.joints import Free
 from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Motion
 from recursa.sweeps.batching import Array, times
 
@@ -43,8 +44,16 @@ def flat(values: Array) -> Array:
 
 def matrices(quaternions: Array) -> Array:
     """Rotation matrices (..., 3, 3) of quaternions of any length but zero."""
-    rotation = Rotation.from_quaternion(Quaternion(*np.moveaxis(quaternions, -1, 0)))
-    return np.stack(rotation, axis=-1).reshape(*quaternions.shape[:-1], 3, 3)
+    return _stacked(Rotation.from_quaternion(Quaternion(*np.moveaxis(quaternions, -1, 0))), quaternions)
+
+
+def rotation_matrices(vectors: Array) -> Array:
+    """Rotation matrices (..., 3, 3) of rotation vectors (..., 3)."""
+    return _stacked(Rotation.exp(Vec3(*np.moveaxis(vectors, -1, 0))), vectors)
+
+
+def _stacked(rotation: Rotation, like: Array) -> Array:
+    return np.stack(np.broadcast_arrays(*rotation), axis=-1).reshape(*like.shape[:-1], 3, 3)
 
 
 def quaternions_of(matrices: Array) -> Array:

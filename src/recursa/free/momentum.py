@@ -19,7 +19,7 @@ from recursa.dynamics import mass_matrix
 from recursa.dynamics.kinematics import Frame
 from recursa.errors import UnknownNameError, unknown_name
 from recursa.evaluation.evaluator import into
-from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved
+from recursa.free.arguments import BASE, free_flyer, joint_part, several, solved
 from recursa.sweeps.batching import Array, as_array, fitting, times
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def base_velocity(
     maps = momentum_maps(robot, q, threads=threads)
     given = {"rates": joint_part(robot, "rates", rates)}
     if momentum is not None:
-        given["momentum"] = six("momentum", momentum, _MOMENTUM)
+        given["momentum"] = several("momentum", momentum, 6, _MOMENTUM)
     fitting(q=as_array(robot.model, "q", q, coordinates=True), **given)
     missing = -times(maps.joints, given["rates"])
     if momentum is not None:

@@ -21,18 +21,16 @@ from recursa.free.holonomy import (
     Path,
     cumulated,
     gauss_points,
-    matrix_of,
     missing_rotation,
     postures,
-    rotation_matrices,
     rotation_of,
     rotation_vectors,
     single_joints,
     turning,
 )  # fmt: skip
+from recursa.free.link_states import matrices, quaternions_of, rotation_matrices
 from recursa.free.momentum import base_velocity
 from recursa.free.motion import FreeMotion
-from recursa.spatial.rotation import Quaternion
 from recursa.sweeps.batching import Array, as_numbers, one_number, whole_number
 
 if TYPE_CHECKING:
@@ -125,7 +123,7 @@ def reorient(
         raise ShapeError(f"q0 has shape {start.shape}, expected ({robot.nq},): one configuration")
     # quaternions as the robot takes them, of unit length
     start = robot.integrate(start, np.zeros(robot.nv))
-    wanted = matrix_of(Quaternion(*start[3:7])).T @ _attitude(attitude)
+    wanted = matrices(start[3:7]).T @ _attitude(attitude)
     still = _still(robot, start, reach, harmonics)
     turned = np.array(rotation_of(wanted).log())
     best = math.inf
@@ -162,12 +160,12 @@ def _attitude(attitude: ArrayLike) -> Array:
             raise StateError(
                 "attitude is not a rotation matrix: its columns must be a right-handed set of unit vectors"
             )
-        return matrix_of(rotation_of(given).quaternion().normalized())
+        return matrices(np.array(rotation_of(given).quaternion().normalized()))
     length = float(np.linalg.norm(given))
     if not np.isfinite(length) or length == 0.0:
         raise StateError(f"attitude must be a quaternion (x, y, z, w) of finite length above 0, not {given}")
     warn_of_w_first("attitude", given)
-    return matrix_of(Quaternion(*(given / length)))
+    return matrices(given / length)
 
 
 def _still(robot: Robot, start: Array, reach: float, harmonics: int) -> Path:
@@ -271,9 +269,9 @@ def _moved(
     turned = np.concatenate([np.eye(3)[None], cumulated(rotation_matrices(rotation_vectors(omega, float(t[1]))))])
     theta, rates, _ = found.joints(t)
     q = postures(robot, start, theta)
-    began = matrix_of(Quaternion(*start[3:7]))
+    began = matrices(start[3:7])
     attitudes = began @ turned
-    q[:, 3:7] = np.stack(np.broadcast_arrays(*rotation_of(np.moveaxis(attitudes, 0, -1)).quaternion()), axis=-1)
+    q[:, 3:7] = quaternions_of(attitudes)
     q[1:, 3:7] *= np.cumprod(np.where((q[1:, 3:7] * q[:-1, 3:7]).sum(axis=1) < 0.0, -1.0, 1.0))[:, None]
     q[:, :3] = robot.center_of_mass(start) - robot.center_of_mass(q)
     v = np.concatenate([base_velocity(robot, q, rates), rates], axis=-1)

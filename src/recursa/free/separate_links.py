@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
 from recursa.dynamics.articulated import BIAS_FORCE
+from recursa.dynamics.gathering import in_turn
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.losses import less_losses
 from recursa.errors import NoSweepError
@@ -183,13 +184,6 @@ MEASURED_PLAN = Plan(
 )
 
 
-def measured_entries(values: Values) -> Iterator[Scalar]:
-    """Coordinates, then speeds, of all joints."""
-    for name in ("coordinate", "rate"):
-        for part in values[name]:
-            yield from part
-
-
 # ---- quantities ------------------------------------------------------------------------------------------------------
 
 
@@ -220,7 +214,7 @@ def _gaps(of: Subject, given: Names) -> Recipe:
 
 
 def _measured(of: Subject, given: Names) -> Recipe:
-    return Recipe(MEASURED_PLAN, measured_entries, (of.model.nq + of.model.nv,))
+    return Recipe(MEASURED_PLAN, partial(in_turn, ("coordinate", "rate")), (of.model.nq + of.model.nv,))
 
 
 _READS = {"axes": POSES[0], "place": POSES[1], "twist": TWIST, "wrenches": "wrench"}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.configuration import is_flat
 from recursa.dynamics.lacking import refuse_constraints
 from recursa.errors import StateError, unknown_name
 from recursa.identification.fourier import Bounds, Series, within
@@ -16,9 +17,8 @@ from recursa.identification.identify import ALL
 from recursa.identification.unknowns import Term, Unknowns
 from recursa.quantities import refusals
 from recursa.simulation.progress import ProgressBar
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, whole_number
 from recursa.trajectories import inputs
-from recursa.trajectories.coordinates import is_flat
 from recursa.trajectories.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -104,13 +104,13 @@ def excitation(
             f"joint '{joint.name}' is {joint.kind.name}, with {joint.kind.nv} freedoms; exciting motions are planned "
             "for joints of one freedom. Plan it for an arm of the robot: robot.chain(base, tip), or hold the base"
         )
-    series = Series(inputs.duration("duration", duration), inputs.whole("harmonics", harmonics, 2))
+    series = Series(inputs.duration("duration", duration), whole_number("harmonics", harmonics, 2))
     free = inputs.share("margin", margin, 0.9, "the limits")
     unknowns = Unknowns.of(robot, fit, payload_at, np.ones(robot.nv))
     if "stribeck" in unknowns.terms or "torque constant" in unknowns.terms:
         raise StateError("excitation is planned for terms that need no log: leave out 'stribeck' and 'torque constant'")
     planner = _Planner(robot, unknowns, series, _bounds(robot, velocity, acceleration, free), criterion, free)
-    return planner.planned(np.random.default_rng(seed), inputs.whole("rounds", rounds, 0), progress)
+    return planner.planned(np.random.default_rng(seed), whole_number("rounds", rounds, 0), progress)
 
 
 def _bounds(robot: Robot, velocity: ArrayLike | None, acceleration: ArrayLike | None, margin: float) -> Bounds:

@@ -20,7 +20,7 @@ from recursa.paths.room import Room, borrowed
 from recursa.paths.rows import Along, missed, rows_of
 from recursa.paths.switches import switched
 from recursa.paths.timed import TimedTrajectory, Timing
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, whole_number
 from recursa.trajectories import inputs
 from recursa.trajectories.bounds import Bound, Limits
 from recursa.trajectories.drives import Drive
@@ -111,7 +111,7 @@ def time_optimal(
     limits = Limits.of(robot, velocity, acceleration, effort, jerk)
     limits.require_some(robot)
     speeds = _speed("start_speed", start_speed), _speed("end_speed", end_speed)
-    count = inputs.whole("points", points, 3)
+    count = whole_number("points", points, 3)
     chosen = known_losses(losses)
     drive = Drive(robot, actuated) if np.isfinite(limits.effort).any() else None
     if limits.has_jerk:

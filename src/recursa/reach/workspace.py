@@ -19,8 +19,7 @@ from recursa.plotting.workspace import draw_workspace
 from recursa.quantities import refusals
 from recursa.reach.given import require_finite
 from recursa.reach.ranges import position_ranges
-from recursa.sweeps.batching import Array
-from recursa.trajectories import inputs
+from recursa.sweeps.batching import Array, whole_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -133,7 +132,7 @@ def workspace(
     refuse_constraints(model, "rc.workspace", refusals.ASSEMBLY)
     path = [model.joints[k] for k in model.support(model.links[model.link_index(link)].body)]
     task_rows(task)
-    count = inputs.whole("samples", samples, 1)
+    count = whole_number("samples", samples, 1)
     if not path:
         raise ModelError(f"link '{link}' is fixed to the world: no joint moves it")
     home = np.asarray(robot.neutral() if q0 is None else coordinates_of(model, "q0", q0, robot.evaluator.kept), float)
@@ -182,7 +181,7 @@ def low_discrepancy(count: int, dimensions: int, seed: int = 0) -> Array:
     >>> low_discrepancy(3, 1).ravel().round(3).tolist()
     [0.118, 0.736, 0.354]
     """
-    inputs.whole("seed", seed, 0)
+    whole_number("seed", seed, 0)
     phi = 1.5
     for _ in range(60):  # towards the root, by halves of Newton's steps
         phi -= (phi ** (dimensions + 1) - phi - 1.0) / ((dimensions + 1) * phi**dimensions - 1.0)

@@ -31,7 +31,7 @@ def _kept(integrator: str, n: int, end: float) -> dict[str, Any]:
     time, vector = real(0.0, end), floats(n)
     common = {
         "t": time, "t_old": perhaps(time), "y": vector, "y_old": perhaps(vector), "f": vector, "h_abs": step_size,
-        "status": one_of("running", "finished"), "nfev": count(), "njev": count(), "nlu": count(),
+        "status": one_of("running", "finished"), "nfev": count, "njev": count, "nlu": count,
     }  # fmt: skip
     if integrator != "radau":
         return {**common, "h_previous": perhaps(step_size)}
@@ -175,7 +175,7 @@ class Adaptive(Stepper):
     def described(self, end: float) -> dict[str, Any]:
         """The solver's own, and the counts of those before it."""
         solver = _kept(self.integrator, self.equations.size, end)
-        return {"solver": solver, "t_old": real(0.0, end), "steps": count(), "counts": array(int, 3)}
+        return {"solver": solver, "t_old": real(0.0, end), "steps": count, "counts": array(int, 3)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """As it was, but for the interpolant of the step before."""

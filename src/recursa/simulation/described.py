@@ -43,9 +43,9 @@ def step_size(kept: Any) -> bool:
     return real(0.0)(kept) and kept != 0.0
 
 
-def count(most: int = _MOST) -> Callable[[Any], bool]:
-    """A whole number from 0 to ``most``."""
-    return lambda kept: type(kept) is int and 0 <= kept <= most
+def count(kept: Any) -> bool:
+    """A whole number from 0 on."""
+    return type(kept) is int and 0 <= kept <= _MOST
 
 
 def one_of(*values: Any) -> Callable[[Any], bool]:

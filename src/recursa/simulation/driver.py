@@ -377,10 +377,10 @@ class Simulation:
         return {
             "stepper": self.stepper.described(self.end),
             **self.equations.described_modes(),
-            "evaluations": count(),
+            "evaluations": count,
             "watched": array(float, *self._watched.shape),
-            "stalls": count(),
-            "next_time": count(),
+            "stalls": count,
+            "next_time": count,
             "stopped_by": one_of("", *(event.name for event in self.events)),
             "seconds": real(0.0),
         }

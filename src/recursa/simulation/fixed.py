@@ -93,7 +93,7 @@ class FixedStep(Stepper):
         """Two times, two counts, a state."""
         time, nq, nv = real(0.0, end), self.equations.nq, self.equations.nv
         state = {"q": floats(nq), "u": floats(nv), "work": floats(2 + self.equations.memory)}
-        return {"t": time, "origin": time, "count": count(), "steps": count(), **state}
+        return {"t": time, "origin": time, "count": count, "steps": count, **state}
 
     def restore(self, state: dict[str, Any]) -> None:
         """As it was."""

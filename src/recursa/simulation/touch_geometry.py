@@ -209,12 +209,15 @@ def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = (), inv
     places = _places(tuple(sorted({one[0] for one in touches})))
     parts = [forward, configuration.COORDINATE_RATES_PLAN, places, *((_INVERSE,) if inverse else ())]
     shape = model.nq + model.nv * (1 + model.nv * inverse) + len(touches) * (4 + 3 * model.nv)
-    return Recipe(fuse(*parts, name="touching"), partial(_gathered, model, touches, inverse), (shape,))
+    return Recipe(fuse(*parts, name="touching"), partial(_gathered, model, touches, True, inverse), (shape,))
 
 
-def _gathered(model: Model, touches: tuple[Plain, ...], inverse: bool, values: Values) -> Iterator[Scalar]:
+def _gathered(
+    model: Model, touches: tuple[Plain, ...], forward: bool, inverse: bool, values: Values
+) -> Iterator[Scalar]:
     yield from configuration.rate_entries(values)
-    yield from gathering.joint_vector(model, values.lists.get("qdd", []))
+    if forward:
+        yield from gathering.joint_vector(model, values.lists.get("qdd", []))
     if inverse:
         yield from gathering.joint_matrix(model, values.lists.get("rows", []), symmetric=True)
     yield from _entries(model, touches, values)
@@ -225,12 +228,7 @@ def _touched_places(of: Subject, given: Names, *, touches: tuple[Plain, ...] = (
     places = _places(tuple(sorted({one[0] for one in touches})))
     plan = fuse(configuration.COORDINATE_RATES_PLAN, places, name="touched_places")
     shape = model.nq + len(touches) * (4 + 3 * model.nv)
-    return Recipe(plan, partial(_gathered_places, model, touches), (shape,))
-
-
-def _gathered_places(model: Model, touches: tuple[Plain, ...], values: Values) -> Iterator[Scalar]:
-    yield from configuration.rate_entries(values)
-    yield from _entries(model, touches, values)
+    return Recipe(plan, partial(_gathered, model, touches, False, False), (shape,))
 
 
 TOUCHING = Quantity(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recursa.errors import ShapeError, StateError, TooLargeError
+from recursa.errors import RecursaError, ShapeError, StateError, TooLargeError
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
@@ -237,17 +237,18 @@ def one_number(name: str, value: Any, low: float | None = None, unit: str = "") 
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise StateError(f"{name} must be a number, not {value!r}") from None
+        what = "a number of seconds" if unit == " s" else "a number"
+        raise StateError(f"{name} must be {what}, not {value!r}") from None
     if not np.isfinite(number) or (number <= 0.0 if low is None else number < low):
         wanted = "above 0" if low is None else f"at least {low:.3g}"
         raise StateError(f"{name} must be finite and {wanted}{unit}, not {value!r}")
     return number
 
 
-def whole_number(name: str, value: Any, least: int) -> int:
-    """A whole number of at least ``least``; True and False are none."""
+def whole_number(name: str, value: Any, least: int, kind: type[RecursaError] = StateError) -> int:
+    """A whole number of at least ``least``; True and False are none. ``kind``: of error."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise StateError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        raise kind(f"{name} must be a whole number of at least {least}, not {value!r}")
     return int(value)
 
 

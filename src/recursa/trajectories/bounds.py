@@ -145,9 +145,9 @@ def per_freedom(
     fine = (array > 0.0 if positive else array >= 0.0) & (np.isfinite(array) | endless)
     if not fine.all():
         freedom = int(np.argmin(fine))
-        least, most = "above 0" if positive else "at least 0", "inf where there is no limit" if endless else "finite"
-        what = f"{name} of {freedom_name(robot.model, freedom)}"
-        raise StateError(f"{what} is {array[freedom]:g}; it must be {least}, and {most}")
+        what, least = f"{name} of {freedom_name(robot.model, freedom)}", "above 0" if positive else "at least 0"
+        most = ", or inf where there is no limit" if endless else " and finite"
+        raise StateError(f"{what} is {array[freedom]:g}; it must be {least}{most}")
     return array.astype(float)
 
 

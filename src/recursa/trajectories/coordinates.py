@@ -17,11 +17,6 @@ from recursa.sweeps.batching import Array
 States = tuple[Array, Array, Array]
 
 
-def is_flat(model: Model) -> bool:
-    """Whether speeds are the time derivatives of the coordinates: every joint has one freedom."""
-    return all(joint.kind.nv == 1 for joint in model.joints)
-
-
 def aligned(model: Model, q: Array) -> Array:
     """The same rows with each quaternion on the side of the row before: q and -q are the same rotation."""
     q = q.copy()

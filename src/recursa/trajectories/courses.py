@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.configuration import is_flat
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array
@@ -81,13 +82,13 @@ class Through:
 
 def moving(robot: Robot | None, start: Array, curve: Curve) -> Course:
     """A curve of steps (nv,) from a configuration."""
-    flat = robot is None or coordinates.is_flat(robot.model)
+    flat = robot is None or is_flat(robot.model)
     return Course(Moving(None if flat else robot, start, curve), curve.breaks)
 
 
 def through(robot: Robot | None, curve: Curve) -> Course:
     """A curve of coordinates (nq,)."""
-    if robot is None or coordinates.is_flat(robot.model):
+    if robot is None or is_flat(robot.model):
         return Course(curve, curve.breaks)
     model = robot.model
     between = curve.breaks[:-1, None] + np.diff(curve.breaks)[:, None] * np.linspace(0.0, 1.0, 9)

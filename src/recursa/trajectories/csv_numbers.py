@@ -125,7 +125,7 @@ def _first_twice(names: Sequence[str]) -> str | None:
 
 def _row(source: str, names: tuple[str, ...], cells: list[str], line: int) -> list[float]:
     if len(cells) != len(names):
-        raise _error(source, f"has {_count(len(cells), 'cell')}, the header has {len(names)}", line)
+        raise _error(source, f"has {len(cells)} cell{'s' * (len(cells) != 1)}, the header has {len(names)}", line)
     row = []
     for name, cell in zip(names, cells, strict=True):
         shown = cell.strip() if len(cell.strip()) <= 40 else cell.strip()[:37] + "..."
@@ -144,10 +144,6 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return "_" not in cell  # Python's digit groups are nobody else's
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _error(source: str, message: str, line: int | None = None, column: str | None = None) -> TableError:

@@ -93,13 +93,6 @@ def number(name: str, value: Any) -> float:
     return float(array)
 
 
-def whole(name: str, value: Any, least: int) -> int:
-    """A whole number of at least so much."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise StateError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return int(value)
-
-
 def share(name: str, value: Any, most: float, of: str) -> float:
     """A number from 0 to ``most``, the part of something."""
     part = number(name, value)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa import datasets
+from recursa.dynamics.configuration import is_flat
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.sweeps.batching import Array
@@ -520,7 +521,7 @@ def require_coordinates_of(robot: Robot, nq: int, names: tuple[str, ...] | None,
             f"the columns are in the order {', '.join(names)}, those of robot '{robot.name}' in the order "
             f"{', '.join(own)}. Read the file with Trajectory.from_csv(path, robot)"
         )
-    if nq != robot.nq or (made_for is None and not coordinates.is_flat(robot.model)):
+    if nq != robot.nq or (made_for is None and not is_flat(robot.model)):
         raise ShapeError(
             f"the motion has {nq} plain coordinates, robot '{robot.name}' has nq = {robot.nq}, nv = "
             f"{robot.nv}. Make it with robot="
