@@ -15,6 +15,7 @@ from recursa.book.on_axes import BRING, completed
 from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
+from recursa.dynamics.springs import SPRING
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
@@ -74,6 +75,11 @@ def rates(joint: Joint, step: ScrewChain, parent: TensorRates, v: Sequence[Scala
     return TensorRates(w, wd, angular_acceleration_tensor(w, wd), sdd, zeta)  # (5.3.45c)
 
 
+def drifting_rates(joint: Joint, step: ScrewChain, parent: TensorRates, v: Sequence[Scalar]) -> TensorRates:
+    """Step 2 without joint accelerations."""
+    return rates(joint, step, parent, v, (0.0,))
+
+
 def torques(
     joint: Joint,
     step: ScrewChain,
@@ -116,6 +122,7 @@ AUGMENT = Step(
     "mass, u, K of the augmented link   (5.3.44)",
 )
 _RATES = Step(rates, ("joint", "X", "rates@parent", "v", "a"), ("rates",), "omega, omegad, Omega, sdd   (5.3.45)")
+_DRIFT = Step(drifting_rates, ("joint", "X", "rates@parent", "v"), ("rates",), "the same with qdd = 0   (5.3.45)")
 _TORQUES = Step(
     torques,
     ("joint", "X", "rates", "mass", "u", "K", "U", "eta"),
@@ -141,3 +148,11 @@ ALGORITHM_5_7 = Plan(
 def augmented_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Torques for given accelerations."""
     return completed(ALGORITHM_5_7, wrenches=wrenches, losses=losses, springs=springs)
+
+
+@cache
+def augmented_bias_plan(*, springs: bool = False) -> Plan:
+    """Torques that keep the joints from accelerating, which are without losses."""
+    inward = tip_to_base(_TORQUES, *((SPRING,) if springs else ()))
+    sweeps = (base_to_tip(RELATIVE), tip_to_base(AUGMENT), base_to_tip(_DRIFT), inward)
+    return Plan("augmented", AUGMENTED_BUFFERS, sweeps)

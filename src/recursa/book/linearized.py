@@ -15,7 +15,7 @@ turned axis by axis, as the book counts it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -168,6 +168,22 @@ def met(joint: Joint, axis: Axis, one: Row) -> tuple[Scalar, Scalar, Scalar, Sca
     return d, v, p, 2.0 * one.H.dot(z), one.G.dot(z)
 
 
+def entries(
+    meetings: Iterable[tuple[Joint, Entry, Axis, Entry, Row]],
+) -> tuple[Entries, Entries, Entries]:
+    """Entries of P, V and D for joints, each with its axis, that meet the vectors of a joint outward, or their own."""
+    by_q, by_v, by_a = [], [], []
+    for joint, key, axis, outer, row in meetings:
+        d, v, p, back_v, back_p = met(joint, axis, row)
+        by_a.append(((key, outer), d + joint.armature[0] if outer == key else d))
+        by_v.append(((outer, key), v))
+        by_q.append(((outer, key), p))
+        if outer != key:
+            by_v.append(((key, outer), back_v))
+            by_q.append(((key, outer), back_p))
+    return tuple(by_q), tuple(by_v), tuple(by_a)
+
+
 Rows = tuple[tuple[Entry, Row], ...]
 
 
@@ -176,17 +192,9 @@ def linearized_rows(
 ) -> tuple[Entries, Entries, Entries, Rows]:
     """Entries of P, V and D that pair this joint with itself and the joints outward; the vectors for the parent."""
     key = (number, 0)
-    by_q, by_v, by_a = [], [], []
-    for outer, one in ((key, row), *below):
-        d, v, p, back_v, back_p = met(joint, axis, one)
-        by_a.append(((key, outer), d + joint.armature[0] if outer == key else d))
-        by_v.append(((outer, key), v))
-        by_q.append(((outer, key), p))
-        if outer != key:
-            by_v.append(((key, outer), back_v))
-            by_q.append(((key, outer), back_p))
+    by_q, by_v, by_a = entries((joint, key, axis, outer, one) for outer, one in ((key, row), *below))
     passed_on = tuple((outer, one.carried(step, sdot)) for outer, one in ((key, row), *below))
-    return tuple(by_q), tuple(by_v), tuple(by_a), passed_on
+    return by_q, by_v, by_a, passed_on
 
 
 @cache

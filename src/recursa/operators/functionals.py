@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 from recursa.errors import NoSweepError
-from recursa.operators import inverse_steps, steps
+from recursa.operators import inverse_steps
 from recursa.operators.arithmetic import functional, inverse, product, scaled, square_parts, total, transpose
 from recursa.operators.expression import (
     Constant,
@@ -135,15 +135,9 @@ def lowered_functional(lowering: Lowering, expression: Functional) -> Value:
         name = lowering.steps.summed(fn, columns, expression.text())
         return Value(name, ONE, expression)
     units = lowering.inverses.units(space) if in_blocks else _whole_units(lowering, expression)
-    entries = []
-    for unit in units:
-        reads = (unit.read, lowering.apply(of, unit).read)
-        if unit.of_robot:
-            name = lowering.steps.at_link(steps.dot, reads, 0, ONE, f"an entry of {expression}")
-        else:
-            name = lowering.steps.summed(steps.dot, reads, f"entries of {expression}")
-        entries.append(Value(name, ONE, expression))
-    return lowering.combined(expression, (1.0,) * len(entries), tuple(entries), None)
+    text = f"entries of {expression}"
+    entries = tuple(lowering.dotted(unit, lowering.apply(of, unit), expression, text) for unit in units)
+    return lowering.combined(expression, (1.0,) * len(entries), entries, None)
 
 
 def _whole_units(lowering: Lowering, expression: Functional) -> list[Value]:

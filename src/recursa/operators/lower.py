@@ -47,7 +47,6 @@ from recursa.operators.inverse_steps import (
     PutPartOn,
     block_times,
     diagonal_times,
-    diagonal_times_total,
     stacked,
 )
 from recursa.operators.inversion import Inversion, letter_of, link_of_compliance
@@ -56,7 +55,6 @@ from recursa.operators.propagation import Propagation, is_leaf
 from recursa.operators.rules import newton_euler
 from recursa.operators.shapes import OF_ROBOT, ONE, Shape, Space
 from recursa.operators.simplify import simplify
-from recursa.operators.steps import total_of
 from recursa.operators.symbols import OF_CONSTRAINTS, Kind, Local
 from recursa.operators.values import Lowered, Value, input_name, operand_of
 from recursa.sweeps.inputs import has_own_name
@@ -265,29 +263,23 @@ class Lowering:
         self, expression: Expression, numbers: tuple[float, ...], values: tuple[Value, ...], operand: Value | None
     ) -> Value:
         """The sum of values times numbers."""
-        space, reads = values[0].space, tuple(value.read for value in values)
-        if values[0].of_robot:  # what the robot has once: done at one link, whichever
-            fn = steps.CombinationOfNumbers if space == ONE else steps.CombinationOfTotals
-            return self.at_link(expression, fn(numbers), reads, 0, space, operand)
-        return self.new(expression, steps.Combination(numbers), reads, space, operand)
+        reads = tuple(value.read for value in values)
+        return self.new(expression, steps.Combination(numbers), reads, values[0].space, operand)
 
     def _times(self, expression: Expression, number: Value) -> Value:
         """A vector times a number that was computed."""
         vector = self.apply(expression, None)
-        reads = (vector.read, number.read)
-        if vector.of_robot:
-            fn = steps.number_times_number if vector.space == ONE else steps.total_times_number
-            return self.at_link(expression, fn, reads, 0, vector.space, number)
-        return self.new(expression, steps.times_number, reads, vector.space, number)
+        return self.new(expression, steps.times_number, (vector.read, number.read), vector.space, number)
 
     def _row_times(self, row: Expression, column: Expression, operand: Value) -> Value:
         """``x* y``: one number."""
-        vector = self.apply(column, None)
-        meaning, reads = self.meaning(row, operand), (vector.read, operand.read)
-        if vector.of_robot:
-            name = self.steps.at_link(steps.dot, reads, 0, ONE, meaning.text())
-        else:
-            name = self.steps.summed(steps.dot, reads, meaning.text())
+        meaning = self.meaning(row, operand)
+        return self.dotted(self.apply(column, None), operand, meaning, meaning.text())
+
+    def dotted(self, x: Value, y: Value, meaning: Expression, text: str) -> Value:
+        """``x* y`` of two values."""
+        reads, made = (x.read, y.read), self.steps
+        name = made.at_link(steps.dot, reads, 0, ONE, text) if x.of_robot else made.summed(steps.dot, reads, text)
         return Value(name, ONE, meaning)
 
     # ---- vectors ---------------------------------------------------------------------------------------------------
@@ -319,10 +311,9 @@ class Lowering:
             raise self.refusal(expression)
         if rows == ONE:
             one = isinstance(expression, Identity)
-            return self.at_link(expression, steps.one if one else steps.nought, ("offset",), 0, ONE, None)
+            return self.new(expression, steps.one if one else steps.nought, ("offset",), ONE)
         if rows.name in OF_ROBOT:
-            nothing = total_of((0.0,) * rows.size)
-            return self.at_link(expression, lambda _: nothing, ("offset",), 0, rows, None)
+            return self.new(expression, lambda _: (0.0,) * rows.size, ("offset",), rows)
         return self.new(expression, steps.rest if rows.name == "joint" else steps.still, ("joint",), rows)
 
     def _definition(self, rule: Callable[[Operators], tuple[Expression, Expression] | None]) -> Value:
@@ -393,16 +384,12 @@ class Lowering:
             for link in links
         ]
         return (
-            parts[0]
-            if len(parts) == 1
-            else self.at_link(expression, stacked, tuple(x.read for x in parts), 0, rows, operand)
+            parts[0] if len(parts) == 1 else self.new(expression, stacked, tuple(x.read for x in parts), rows, operand)
         )
 
     def _diagonal(self, expression: Expression, vector: Expression, operand: Value) -> Value:
         """``diag(d) x``."""
         reads = (self.apply(vector, None).read, operand.read)
-        if operand.of_robot:
-            return self.at_link(expression, diagonal_times_total, reads, 0, operand.space, operand)
         return self.new(expression, diagonal_times, reads, operand.space, operand)
 
     # ---- steps -----------------------------------------------------------------------------------------------------
@@ -428,7 +415,9 @@ class Lowering:
         space: Space,
         operand: Value | None = None,
     ) -> Value:
-        """A step with one result."""
+        """A step with one result, at every body; of what the robot has once at one link, whichever."""
+        if space.name in OF_ROBOT:
+            return self.at_link(expression, fn, reads, 0, space, operand)
         meaning = self.meaning(expression, operand)
         return Value(self.steps.local(fn, reads, space, meaning.text()), space, meaning)
 

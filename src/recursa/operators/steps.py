@@ -6,8 +6,9 @@ so each function takes them as what it needs. Joint vectors are tuples with an e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from inspect import Signature, signature
 from typing import Any, ClassVar
 
 from recursa.dynamics.articulated import Elimination, filtered, smoothed
@@ -26,7 +27,9 @@ Freedoms = tuple[Scalar, ...]
 
 
 class Stacked(tuple[Scalar, ...]):
-    """The numbers at several pick-offs, six for each; unlike plain tuples they are added up entry by entry."""
+    """What the robot has once, numbers at pick-offs or of constraints; unlike plain tuples they are added up entry by
+    entry.
+    """
 
     __slots__ = ()
 
@@ -35,7 +38,26 @@ class Stacked(tuple[Scalar, ...]):
         return cls(entries)
 
     def __add__(self, other: Any) -> Any:
-        return Stacked(a + b for a, b in zip(self, other, strict=True))
+        return Stacked(a + b for a, b in zip(self, entries_of(other), strict=True))
+
+
+@dataclass(frozen=True)
+class Once:
+    """A step function: what another one makes at a link, as what the robot has once."""
+
+    fn: Callable[..., Any]
+
+    @property
+    def __name__(self) -> str:
+        return self.fn.__name__
+
+    @property
+    def __signature__(self) -> Signature:
+        return signature(self.fn)
+
+    def __call__(self, *arguments: Any) -> Stacked:
+        """The numbers, which are added up."""
+        return Stacked(entries_of(self.fn(*arguments)))
 
 
 Total = Sequence[Scalar] | Six
@@ -252,14 +274,11 @@ class Combination:
     __name__: ClassVar[str] = "combine"
 
     def __call__(self, *vectors: Any) -> Any:
-        """The sum, of link or joint vectors."""
-        if isinstance(vectors[0], Motion | Force):
-            return Motion.of(_combined(self.numbers, [x.components() for x in vectors]))
-        return _combined(self.numbers, vectors)
-
-
-def _combined(numbers: tuple[float, ...], vectors: Sequence[Sequence[Scalar]]) -> tuple[Scalar, ...]:
-    return tuple(_weighted(numbers, entries) for entries in zip(*vectors, strict=True))
+        """The sum, of link or joint vectors, of what the robot has once, or of single numbers."""
+        if not isinstance(vectors[0], Motion | Force | tuple):
+            return _weighted(self.numbers, vectors)
+        columns = zip(*map(entries_of, vectors), strict=True)
+        return alike(vectors[0], [_weighted(self.numbers, entries) for entries in columns])
 
 
 def _weighted(numbers: tuple[float, ...], entries: Sequence[Scalar]) -> Scalar:
@@ -275,30 +294,6 @@ def _weighted(numbers: tuple[float, ...], entries: Sequence[Scalar]) -> Scalar:
     return total
 
 
-@dataclass(frozen=True)
-class CombinationOfTotals:
-    """A step function: the same of numbers at pick-offs, which the robot has once."""
-
-    numbers: tuple[float, ...]
-    __name__: ClassVar[str] = "combine_totals"
-
-    def __call__(self, *vectors: Total) -> Total:
-        """The sum."""
-        return total_of(_combined(self.numbers, [entries_of(x) for x in vectors]))
-
-
-@dataclass(frozen=True)
-class CombinationOfNumbers:
-    """A step function: the same of single numbers."""
-
-    numbers: tuple[float, ...]
-    __name__: ClassVar[str] = "combine_numbers"
-
-    def __call__(self, *values: Scalar) -> Scalar:
-        """The sum."""
-        return _weighted(self.numbers, values)
-
-
 def dot(x: Sequence[Scalar] | Six, y: Sequence[Scalar] | Six) -> Scalar:
     """``x* y``: a body's share of it."""
     total = 0.0
@@ -308,18 +303,8 @@ def dot(x: Sequence[Scalar] | Six, y: Sequence[Scalar] | Six) -> Scalar:
 
 
 def times_number(x: Any, number: Scalar) -> Any:
-    """A vector times a number, at one body."""
-    return x * number if isinstance(x, Motion | Force) else tuple(entry * number for entry in x)
-
-
-def total_times_number(x: Total, number: Scalar) -> Total:
-    """The same of numbers at pick-offs, which the robot has once."""
-    return total_of([entry * number for entry in entries_of(x)])
-
-
-def number_times_number(x: Scalar, number: Scalar) -> Scalar:
-    """The same of two numbers."""
-    return x * number
+    """A vector, or a number, times a number."""
+    return tuple(entry * number for entry in x) if type(x) in (tuple, Stacked) else x * number
 
 
 def rest(joint: Joint) -> Freedoms:
@@ -357,6 +342,6 @@ def entries_of(f: Total) -> Sequence[Scalar]:
     return f.components() if isinstance(f, Motion | Force) else f
 
 
-def total_of(entries: Sequence[Scalar]) -> Total:
-    """Numbers at pick-offs, in a form that can be added up: six of one link, or more of several."""
-    return Motion.of(entries) if len(entries) == 6 else Stacked(entries)
+def alike(x: Six | Sequence[Scalar], entries: Sequence[Scalar]) -> Motion | tuple[Scalar, ...]:
+    """Entries as a vector of the kind that x is: of a link or of a joint."""
+    return Motion.of(entries) if isinstance(x, Motion | Force) else tuple(entries)
