@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 from recursa.errors import NoSweepError
 from recursa.operators import inverse_steps
-from recursa.operators.arithmetic import functional, inverse, product, scaled, square_parts, total, transpose
+from recursa.operators.arithmetic import (
+    factors_of,
+    functional,
+    inverse,
+    product,
+    scaled,
+    square_parts,
+    total,
+    transpose,
+)
 from recursa.operators.expression import (
     Constant,
     Expression,
@@ -92,7 +101,7 @@ def trace_by_parts(matrix: Expression, o: Operators) -> Expression | None:
         return Zero(Shape(ONE, ONE))
     if known & _TRIANGLES and Structure.UNIT in known:
         return scaled(float(known_shape(matrix).rows.size), Identity(ONE))
-    factors = matrix.factors if isinstance(matrix, Product) else ()
+    factors = factors_of(matrix)
     wanted = (o.phi, o.M, transpose(o.phi))
     for start in range(len(factors) - 2):
         around = (*factors[:start], *factors[start + 3 :])

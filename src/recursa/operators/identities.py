@@ -27,6 +27,9 @@ from recursa.operators.parsing import read
 
 RK = "Rodriguez & Kreutz-Delgado"
 JR = "Jain & Rodriguez"
+_TABLE_4 = f"{JR} Table 4"
+_GRAVITY = "gravity is E_phi* of itself, but for the roots"
+_CONSTANT_GRAVITY = "gravity is constant in the world"
 
 Sides = tuple[Expression, Expression] | None
 
@@ -105,17 +108,10 @@ RIGID_RULES = [
     Rule("composite decomposition with propagation", f"{RK} Identity 1 (28)", "phi R + R phi* - R = phi M phi*"),
     Rule("newton euler", f"{RK} (7)-(12), (23)", "H phi (M (phi* a + gravity) + b) = C"),
     # what gravity asks of a body and all it carries, with joints locked and free
+    Rule("weight of everything outward", _GRAVITY, "phi M gravity = R gravity"),
+    Rule("weight of everything articulated", _GRAVITY, "psi M gravity = P gravity"),
+    # with torques the search does it: accelerations.py
     Rule(
-        "weight of everything outward",
-        "gravity is E_phi* of itself, but for the roots",
-        "phi M gravity = R gravity",
-    ),
-    Rule(
-        "weight of everything articulated",
-        "gravity is E_phi* of itself, but for the roots",
-        "psi M gravity = P gravity",
-    ),
-    Rule(  # with torques the search does it: accelerations.py
         "link accelerations without torques",
         f"{JR} (21)",
         "phi* (a - H* inv(mass) C) = psi* (H* (-inv(D) H psi (P a + b) - G* gravity) + a)",
@@ -133,9 +129,8 @@ ARTICULATED_RULES = [
     Rule("root of the inverse hinge inertia", f"{JR} (5.1)", "inv(W)* inv(W) = inv(D)"),
     Rule("half of the hinge inertia", f"{JR} (5.1)", "inv(W) D = W*"),
     Rule("half of the inverse hinge inertia", f"{JR} (5.1)", "inv(D) W = inv(W)*"),
-    Rule(  # so that H phi W_M is a factor of the mass matrix
-        "root of the link inertia", f"{RK}, section X", "W_M W_M* = M", _of_the_mass_matrix
-    ),
+    # so that H phi W_M is a factor of the mass matrix
+    Rule("root of the link inertia", f"{RK}, section X", "W_M W_M* = M", _of_the_mass_matrix),
     Rule("shifted gain", "definition", "E_phi G = K"),
     Rule("shifted gain times hinge inertia", "definition", "E_phi P H* = K D"),
     Rule("articulation projection", "definition", "I - G H = tau_bar"),
@@ -168,14 +163,9 @@ ARTICULATED_RULES = [
     Rule("filtered gain", f"{RK} Identity 4 (44)", "phi K (I - H psi K) = psi K"),
     Rule("unfiltered gain", f"{RK} Identity 4 (44)", "psi K (I + H phi K) = phi K"),
     Rule("mixed decomposition", f"{JR} after (23)", "phi P + P psi* - P = phi M psi*"),
-    Rule(
-        "inertia of everything outward",
-        f"{JR} (4.10c)",
-        "phi M phi* H* = (I + phi K H) P phi* H* + phi K A",
-    ),
-    Rule(  # what a joint lets go it does not feel
-        "propagation past the own hinge", f"{JR} (4.10d)", "H phi tau_bar = H phi E_psi + A inv(D) H"
-    ),
+    Rule("inertia of everything outward", f"{JR} (4.10c)", "phi M phi* H* = (I + phi K H) P phi* H* + phi K A"),
+    # what a joint lets go it does not feel
+    Rule("propagation past the own hinge", f"{JR} (4.10d)", "H phi tau_bar = H phi E_psi + A inv(D) H"),
 ]
 
 # ---- the mass matrix, its factors and its inverse, in joint space and at the links ---------------------------------
@@ -190,13 +180,15 @@ MASS_RULES = [
     Rule("half diagonalised", f"{RK} Identity 3 (43)", "(I - H psi K) mass = D (I + H phi K)*"),
     Rule("cholesky factorisation", f"{JR} (5.2)", "(I + H phi K) W W* (I + H phi K)* = mass"),  # m m*
     Rule("cholesky inverse", f"{JR} (5.2)", "(inv(W) (I - H psi K))* inv(W) (I - H psi K) = inv(mass)"),  # l* l
-    Rule(  # the covariance of the innovations
+    # the covariance of the innovations
+    Rule(
         "diagonalised",
         f"from {RK} Identities 3 and 4 (43), (44)",
         "H psi M psi* H* + (I - H psi K) A (I - H psi K)* = D",
     ),
     Rule("operational compliance", f"{JR} (31)", "phi* H* inv(mass) H phi = psi* H* inv(D) H psi"),
-    Rule(  # one sweep less
+    # one sweep less
+    Rule(
         "bias without a sweep",
         f"{RK} (67), {JR} (11)",
         "(I - H psi K)* inv(D) H psi M phi* = (I - H psi K)* inv(D) H psi P + K* psi*",
@@ -211,7 +203,8 @@ MASS_RULES = [
 ]
 
 LINK_RULES = [
-    Rule(  # the inverse of the operational inertia of a link; trees too
+    # the inverse of the operational inertia of a link; trees too
+    Rule(
         "compliance of a link",
         f"{JR} (31), (34)",
         "B_link* psi* H* inv(D) H psi B_link = B_link* Upsilon B_link",
@@ -224,35 +217,30 @@ LINK_RULES = [
 # A dot is the derivative in body axes along v, or along unit velocity of one freedom; v itself is held. S = crf(H* v)
 # stands where the paper writes the joint's angular velocity: for sliding and helical joints that is no rotation.
 
-_ROW_2 = f"from {JR} Table 4, row 2"
+_ROW_2 = f"from {_TABLE_4}, row 2"
 TABLE = [
-    Rule("rate of the rigid shift", f"{JR} Table 4, row 1", "E_phi_dot = E_phi S"),
-    Rule("rate of rigid propagation", f"{JR} Table 4, row 2 (6.7)", "phi_dot = phi E_phi S phi"),
-    Rule("rate of the hinge inertia", f"{JR} Table 4, row 5", "D_dot = H P_dot H*"),  # armature is constant
-    Rule(  # of a block no product of letters is it
-        "rate of the root", f"from {JR} Table 4, row 5", "W_dot = 1/2 H P_dot H* inv(W)*", _single_freedoms
-    ),
-    Rule("rate of the gain", f"{JR} Table 4, row 6", "G_dot = tau_bar P_dot H* inv(D)"),
-    Rule(
-        "rate of the shifted gain",
-        f"{JR} Table 4, rows 1 and 6",
-        "K_dot = E_phi (S G + tau_bar P_dot H* inv(D))",
-    ),
-    Rule("rate of the projection", f"{JR} Table 4, row 7", "tau_bar_dot = -tau_bar P_dot H* inv(D) H"),
+    Rule("rate of the rigid shift", f"{_TABLE_4}, row 1", "E_phi_dot = E_phi S"),
+    Rule("rate of rigid propagation", f"{_TABLE_4}, row 2 (6.7)", "phi_dot = phi E_phi S phi"),
+    Rule("rate of the hinge inertia", f"{_TABLE_4}, row 5", "D_dot = H P_dot H*"),  # armature is constant
+    # of a block no product of letters is it
+    Rule("rate of the root", f"from {_TABLE_4}, row 5", "W_dot = 1/2 H P_dot H* inv(W)*", _single_freedoms),
+    Rule("rate of the gain", f"{_TABLE_4}, row 6", "G_dot = tau_bar P_dot H* inv(D)"),
+    Rule("rate of the shifted gain", f"{_TABLE_4}, rows 1 and 6", "K_dot = E_phi (S G + tau_bar P_dot H* inv(D))"),
+    Rule("rate of the projection", f"{_TABLE_4}, row 7", "tau_bar_dot = -tau_bar P_dot H* inv(D) H"),
     Rule(
         "rate of the articulated shift",
-        f"{JR} Table 4, row 8",
+        f"{_TABLE_4}, row 8",
         "E_psi_dot = E_phi (S tau_bar - tau_bar P_dot H* inv(D) H)",
     ),
     Rule(
         "rate of articulated propagation",
-        f"{JR} Table 4, row 8",
+        f"{_TABLE_4}, row 8",
         "psi_dot = psi E_phi (S tau_bar - tau_bar P_dot H* inv(D) H) psi",
     ),
     Rule("rate of the velocities", _ROW_2, "V_dot = phi* S* E_phi* V"),
     Rule("rate of the bias acceleration", _ROW_2, "a_dot = S_of_v* phi* S* E_phi* V"),
     Rule("rate of the gyroscopic force", _ROW_2, "b_dot = (N + S_V_of_v M) phi* S* E_phi* V"),
-    Rule("rate of gravity", "gravity is constant in the world", "gravity_dot = phi* S* gravity"),
+    Rule("rate of gravity", _CONSTANT_GRAVITY, "gravity_dot = phi* S* gravity"),
     Rule(
         "rate of the bias forces",
         _ROW_2,
@@ -262,9 +250,10 @@ TABLE = [
 """What a derivative is: the left side is one letter, which the right side replaces."""
 
 RATE_RULES = [
-    Rule("gravity turns against the bodies", "gravity is constant in the world", "phi* S* gravity = S_V* gravity"),
+    Rule("gravity turns against the bodies", _CONSTANT_GRAVITY, "phi* S* gravity = S_V* gravity"),
     # recursions of the inertias
-    Rule(  # with armature too
+    # with armature too
+    Rule(
         "rate of the riccati equation",
         f"{JR} (6.4), (6.5)",
         "E_phi (tau_bar P_dot tau_bar* + S tau_bar P + (S tau_bar P)*) E_phi* = P_dot",
@@ -275,21 +264,15 @@ RATE_RULES = [
         "E_psi (P_dot + S P + P S*) E_psi* = P_dot",
         _without_armature,
     ),
-    Rule(
-        "rate of the composite inertia",
-        f"from {JR} Table 4, row 1",
-        "E_phi (R_dot + S R + R S*) E_phi* = R_dot",
-    ),
+    Rule("rate of the composite inertia", f"from {_TABLE_4}, row 1", "E_phi (R_dot + S R + R S*) E_phi* = R_dot"),
     # cross operators
     Rule("rate of propagation by velocities", f"{JR} (6.7)", "phi S_V - S_V phi = phi E_phi S phi"),
-    Rule(  # a body's velocity is its parent's, carried over, and the joint's
-        "cross operators of neighbours", f"{JR} (6.9)", "E_phi S_V - S_V E_phi = E_phi S"
-    ),
+    # a body's velocity is its parent's, carried over, and the joint's
+    Rule("cross operators of neighbours", f"{JR} (6.9)", "E_phi S_V - S_V E_phi = E_phi S"),
     Rule("own motion along one freedom", f"{JR} (6.8)", "H S = 0", _single_freedoms),
     Rule("propagation seen by one freedom", f"{JR} (6.8)", "H phi E_phi S = H phi S", _single_freedoms),
-    Rule(  # the printed row 8 has E_psi S tau_bar
-        "own motion behind the hinge", f"{JR} Table 4, row 8", "H S tau_bar = 0", _without_armature
-    ),
+    # the printed row 8 has E_psi S tau_bar
+    Rule("own motion behind the hinge", f"{_TABLE_4}, row 8", "H S tau_bar = 0", _without_armature),
     Rule(
         "sensitivity of the mass matrix",
         f"{JR} Identity 6.3 (6.14)",
@@ -299,16 +282,15 @@ RATE_RULES = [
     # vectors of the motion
     Rule("velocities", "definition of V", "phi* H* v = V"),
     Rule("bias acceleration", "definition of a", "S* V = a", _along_v),
-    Rule(  # the joint's own motion crossed with itself is nothing
-        "bias acceleration of the parent", "definition of a", "S* E_phi* V = a", _along_v
-    ),
+    # the joint's own motion crossed with itself is nothing
+    Rule("bias acceleration of the parent", "definition of a", "S* E_phi* V = a", _along_v),
     Rule("bias acceleration by velocities", "definition of a", "-S_V* H* v = a", _along_v),
     Rule("gyroscopic force", "definition of b", "S_V M V = b", _along_v),
     Rule("gyroscopic force by momentum", "definition of b", "N V = b"),
-    Rule(  # the inertial derivative of gravity
-        "gravity stands still", "gravity is constant in the world", "S_V* gravity + Omega_tilde gravity = 0"
-    ),
-    Rule(  # with quasi-velocities too
+    # the inertial derivative of gravity
+    Rule("gravity stands still", _CONSTANT_GRAVITY, "S_V* gravity + Omega_tilde gravity = 0"),
+    # with quasi-velocities too
+    Rule(
         "coriolis forces",
         f"{JR} (2.1)",
         "(H phi E_phi S phi M phi* H* + (H phi E_phi S phi M phi* H*)*) v + H S_V phi M V + H phi M gravity = C",

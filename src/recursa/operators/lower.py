@@ -16,7 +16,7 @@ from recursa.dynamics.hinges import ROUNDING, principal
 from recursa.errors import NoSweepError, RecursaError, ShapeError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators import steps
-from recursa.operators.arithmetic import coefficient, inverse, product, total, transpose
+from recursa.operators.arithmetic import coefficient, factors_of, inverse, product, total, transpose
 from recursa.operators.assembly import Assembly
 from recursa.operators.constrained import Constrained
 from recursa.operators.cost import cost
@@ -100,7 +100,7 @@ class Lowering:
     def lowered(self) -> Lowered:
         """The whole expression, in the fewest sweeps."""
         result = self.apply(self.expression, None)
-        by_links = has_own_name(result.name) or is_leaf(_first(self.expression), Kind.B)
+        by_links = has_own_name(result.name) or is_leaf(factors_of(self.expression)[0], Kind.B)
         if by_links:  # and not by bodies, one by one
             result = self.combined(self.expression, (1.0,), (result,), None)
         plan = self.steps.plan(self.expression.text(), result.name)
@@ -140,7 +140,7 @@ class Lowering:
             case Zero() | Identity() if operand is None:
                 return self._number(expression)
             case Leaf(kind=Kind.BIAS):
-                return self._definition(newton_euler)
+                return self.apply(newton_euler(self.operators)[0], None)
             case Leaf(kind=kind) if kind.value.is_vector:
                 return self._local(expression, kind.value.applied, None)
         if operand is None:
@@ -316,11 +316,6 @@ class Lowering:
             return self.new(expression, lambda _: (0.0,) * rows.size, ("offset",), rows)
         return self.new(expression, steps.rest if rows.name == "joint" else steps.still, ("joint",), rows)
 
-    def _definition(self, rule: Callable[[Operators], tuple[Expression, Expression] | None]) -> Value:
-        sides = rule(self.operators)
-        assert sides is not None
-        return self.apply(sides[0], None)
-
     # ---- operators -------------------------------------------------------------------------------------------------
 
     def _local(self, expression: Expression, local: Local | None, operand: Value | None) -> Value:
@@ -424,7 +419,3 @@ class Lowering:
     def meaning(self, expression: Expression, operand: Value | None) -> Expression:
         """What a value is of the whole expression."""
         return expression if operand is None else product((expression, operand.meaning))
-
-
-def _first(expression: Expression) -> Expression:
-    return expression.factors[0] if isinstance(expression, Product) else expression

@@ -21,7 +21,6 @@ from recursa.operators.identities import (
     RK,
     TABLE,
     Rule,
-    Sides,
 )
 from recursa.operators.leaves import Operators
 
@@ -54,9 +53,11 @@ def inverse_factor(o: Operators) -> Expression:
     return o.I - o.H @ o.psi @ o.K
 
 
-def newton_euler(o: Operators) -> Sides:
+def newton_euler(o: Operators) -> tuple[Expression, Expression]:
     """``H phi (M (phi* a + gravity) + b) = C``."""
-    return next(rule for rule in RULES if rule.name == "newton euler").sides(o)
+    sides = next(rule for rule in RULES if rule.name == "newton euler").sides(o)
+    assert sides is not None
+    return sides
 
 
 def equations(
