@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import BRING, completed
+from recursa.book.on_axes import BRING, completed, less_external
 from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
@@ -99,11 +99,6 @@ def torques(
     return (torque,), h, step.origin().cross(h) + step.rotate(eta)
 
 
-def reaction(pull: Vec3, moment: Vec3, external: Force) -> tuple[Vec3, Vec3]:
-    """A wrench on the link starts Step 3 there: Udd enters the recursion as a force does."""
-    return pull - external.force, moment - external.moment
-
-
 TENSOR_RATES = Buffer("rates", TensorRates(ZERO, ZERO, Mat3.zero(), ZERO, ZERO), resting_base)
 AUGMENTED_BUFFERS = (
     Buffer("X", IDENTITY_TRANSFORM),
@@ -129,7 +124,8 @@ _TORQUES = Step(
     ("T", "U@parent", "eta@parent"),
     "Udd, eta, tau   (5.3.46)",
 )
-_EXTERNAL = Step(reaction, ("U", "eta", "E"), ("U", "eta"), "Udd -= external force, eta -= its moment about o_i")
+# a wrench on the link starts Step 3 there: Udd enters the recursion as a force does
+_EXTERNAL = Step(less_external, ("U", "eta", "E"), ("U", "eta"), "Udd -= external force, eta -= its moment about o_i")
 
 
 def suits(model: Model) -> bool:

@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 from recursa.book.augmented import TENSOR_RATES, TensorRates
 from recursa.book.augmented import rates as tensor_rates
-from recursa.book.on_axes import CENTRED, Centred, two_sweeps
+from recursa.book.on_axes import CENTRED, Centred, less_external, two_sweeps
 from recursa.book.rigid_body import euler_from_inertia, torque_from_euler
 from recursa.model.model import Joint
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.vec3 import SYM_ZERO, Z_AXIS, ZERO, SymMat3, Vec3
-from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Given, Step
 
 # ---- Algorithm 5.3: Luh, Walker & Paul ("luh-walker-paul") -----------------------------------------------------------
@@ -63,11 +62,6 @@ def joint_force(joint: Joint, step: ScrewChain, f: Vec3, eta: Vec3) -> tuple[tup
     torque = f.z if joint.kind.slides else eta.z  # (5.2.24c)
     there = step.rotate(f)  # (5.2.24a)
     return (torque,), there, step.origin().cross(there) + step.rotate(eta)  # (5.2.24b)
-
-
-def less_external(f: Vec3, eta: Vec3, external: Force) -> tuple[Vec3, Vec3]:
-    """What is left for the joint where a wrench acts on the link."""
-    return f - external.force, eta - external.moment
 
 
 _EXTERNAL = Step(less_external, ("f", "eta", "E"), ("f", "eta"), "f -= external force, eta -= its moment about o_i")

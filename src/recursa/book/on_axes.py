@@ -61,6 +61,11 @@ def in_base_axes(pose: Transform, external: Force) -> tuple[Vec3, Vec3]:
     return pose.rotation @ external.force, pose.rotation @ external.moment
 
 
+def less_external(f: Vec3, eta: Vec3, external: Force) -> tuple[Vec3, Vec3]:
+    """What is left for the joint where a wrench acts on the link."""
+    return f - external.force, eta - external.moment
+
+
 BRING = each_link(WRENCH)  # wrenches on links to their bodies, as E
 CENTRED = Step(centred, ("inertia",), ("link",), "m, r, I_c")
 IN_BASE = Step(axes_in_base, ("W@parent", "X"), ("W",), "W_i = W_(i-1) A_i")

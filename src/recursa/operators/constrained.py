@@ -65,7 +65,7 @@ class Constrained:
             for link, reads, fn in self._ends(_feeling)
         )
         if not ends:
-            return lowering.new(expression, lambda _: (0.0,) * space.size, ("offset",), space, operand)
+            return lowering.new(expression, steps.Fixed("nothing", (0.0,) * space.size), ("offset",), space, operand)
         return lowering.new(expression, steps.Combination((1.0,) * len(ends)), ends, space, operand)
 
     def _ends(self, make: Callable[..., Any]) -> list[tuple[int, tuple[str, ...], Callable[..., Any]]]:

@@ -159,9 +159,7 @@ class _Count:
             case Functional(of=inner):
                 self.dense += 0 if is_swept(expression) else 1
                 self._columns(inner)
-            case Leaf() as leaf:
-                self._leaf(leaf)
-            case Transpose(of=Leaf() as leaf):
+            case (Leaf() as leaf) | Transpose(of=Leaf() as leaf):
                 self._leaf(leaf)
             case Constant(size=(_, _)) | Transpose(of=Constant(size=(_, _))):
                 self.dense += 1

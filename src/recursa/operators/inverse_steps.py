@@ -14,9 +14,9 @@ from recursa.dynamics.articulated import Elimination, eliminated
 from recursa.dynamics.compliance import yielding
 from recursa.model.model import Joint
 from recursa.operational.plans import compliance_entries
-from recursa.operators.root_steps import root_solve, root_solve_transposed, root_times, root_transposed
 from recursa.operators.steps import (
     Eliminations,
+    Fixed,
     Freedoms,
     Six,
     Total,
@@ -26,6 +26,10 @@ from recursa.operators.steps import (
     gain_times,
     gain_transposed,
     hinge_inertia_solve,
+    root_solve,
+    root_solve_transposed,
+    root_times,
+    root_transposed,
     rows_of,
     whole,
 )
@@ -52,29 +56,14 @@ class UnitOfJoint:
         return tuple(float(k == self.freedom) for k in range(len(joint.armature)))
 
 
-@dataclass(frozen=True)
-class UnitOfBody:
+def unit_of_body(entry: int) -> Fixed:
     """A step function: one for one of the six numbers of every body."""
-
-    entry: int
-    __name__: ClassVar[str] = "unit_of_body"
-
-    def __call__(self, _: Any) -> Motion:
-        """The six numbers of a body."""
-        return Motion.of([float(k == self.entry) for k in range(6)])
+    return Fixed("unit_of_body", Motion.of([float(k == entry) for k in range(6)]))
 
 
-@dataclass(frozen=True)
-class UnitOfTip:
+def unit_of_tip(entry: int, size: int) -> Fixed:
     """A step function: one for one of the numbers at pick-offs."""
-
-    entry: int
-    size: int
-    __name__: ClassVar[str] = "unit_of_tip"
-
-    def __call__(self, _: Any) -> Total:
-        """All numbers."""
-        return tuple(float(k == self.entry) for k in range(self.size))
+    return Fixed("unit_of_tip", tuple(float(k == entry) for k in range(size)))
 
 
 def ones(joint: Joint) -> Freedoms:

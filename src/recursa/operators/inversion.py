@@ -116,9 +116,9 @@ class Inversion:
     def units(self, space: Space) -> list[Value]:
         """The unit vectors of a space; of joints and bodies one for each entry of a block, at all of them at once."""
         if space.name in OF_ROBOT:
-            return [self._unit(inverse_steps.UnitOfTip(k, space.size), k, space) for k in range(space.size)]
+            return [self._unit(inverse_steps.unit_of_tip(k, space.size), k, space) for k in range(space.size)]
         if space.name == "link":
-            return [self._unit(inverse_steps.UnitOfBody(k), k, space) for k in range(6)]
+            return [self._unit(inverse_steps.unit_of_body(k), k, space) for k in range(6)]
         widest = max(joint.kind.nv for joint in self.lowering.model.joints)
         return [self._unit(inverse_steps.UnitOfJoint(k), k, space) for k in range(widest)]
 

@@ -309,11 +309,10 @@ class Lowering:
         rows, columns = known_shape(expression)
         if columns != ONE or not rows.name:
             raise self.refusal(expression)
-        if rows == ONE:
-            one = isinstance(expression, Identity)
-            return self.new(expression, steps.one if one else steps.nought, ("offset",), ONE)
         if rows.name in OF_ROBOT:
-            return self.new(expression, lambda _: (0.0,) * rows.size, ("offset",), rows)
+            number = float(isinstance(expression, Identity))
+            fixed = steps.Fixed("number", number if rows == ONE else (0.0,) * rows.size)
+            return self.new(expression, fixed, ("offset",), rows)
         return self.new(expression, steps.rest if rows.name == "joint" else steps.still, ("joint",), rows)
 
     # ---- operators -------------------------------------------------------------------------------------------------

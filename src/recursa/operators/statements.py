@@ -15,7 +15,7 @@ from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_RATE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
-from recursa.operators import inverse_steps, root_steps, steps
+from recursa.operators import inverse_steps, steps
 from recursa.operators.inverse_steps import IN_BASIS, Solve
 from recursa.operators.steps import Combination, Once
 from recursa.operators.symbols import Kind
@@ -36,14 +36,14 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     steps.armature_times: ("{y}(k) = A(k) {x}(k)",),
     steps.hinge_inertia_times: ("{y}(k) = D(k) {x}(k)",),
     steps.hinge_inertia_solve: ("{y}(k) = D⁻¹(k) {x}(k)",),
-    root_steps.inertia_root_times: ("{y}(k) = W_M(k) {x}(k), W_M W_M* = M",),
-    root_steps.inertia_root_transposed: ("{y}(k) = W_M*(k) {x}(k), W_M W_M* = M",),
-    root_steps.inertia_root_solve: ("{y}(k) = W_M⁻¹(k) {x}(k), W_M W_M* = M",),
-    root_steps.inertia_root_solve_transposed: ("{y}(k) = W_M*⁻¹(k) {x}(k), W_M W_M* = M",),
-    root_steps.root_times: ("{y}(k) = W(k) {x}(k), W W* = D",),
-    root_steps.root_transposed: ("{y}(k) = W*(k) {x}(k), W W* = D",),
-    root_steps.root_solve: ("{y}(k) = W⁻¹(k) {x}(k), W W* = D",),
-    root_steps.root_solve_transposed: ("{y}(k) = W*⁻¹(k) {x}(k), W W* = D",),
+    steps.inertia_root_times: ("{y}(k) = W_M(k) {x}(k), W_M W_M* = M",),
+    steps.inertia_root_transposed: ("{y}(k) = W_M*(k) {x}(k), W_M W_M* = M",),
+    steps.inertia_root_solve: ("{y}(k) = W_M⁻¹(k) {x}(k), W_M W_M* = M",),
+    steps.inertia_root_solve_transposed: ("{y}(k) = W_M*⁻¹(k) {x}(k), W_M W_M* = M",),
+    steps.root_times: ("{y}(k) = W(k) {x}(k), W W* = D",),
+    steps.root_transposed: ("{y}(k) = W*(k) {x}(k), W W* = D",),
+    steps.root_solve: ("{y}(k) = W⁻¹(k) {x}(k), W W* = D",),
+    steps.root_solve_transposed: ("{y}(k) = W*⁻¹(k) {x}(k), W W* = D",),
     steps.gain_times: ("{y}(k) = {done}(k) {x}(k)",),
     steps.gain_transposed: ("{y}(k) = {done}*(k) {x}(k)",),
     steps.projected: ("{y}(k) = τ̄(k) {x}(k)",),
@@ -66,8 +66,6 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     steps.put_on: ("{y}(k) = φ(k,link) {f} at the link's body k, zero at others",),
     steps.taken_from: ("{y} = φ*(k,link) {x}(k) of the link's body k",),
     inverse_steps.UnitOfJoint: ("{y}(k) = 1 for one freedom of joint k, 0 for the others",),
-    inverse_steps.UnitOfBody: ("{y}(k) = 1 for one of the six numbers of body k, 0 for the others",),
-    inverse_steps.UnitOfTip: ("{y} = 1 for one of the numbers at pick-offs, 0 for the others",),
     inverse_steps.ones: ("{y}(k) = 1 for every freedom of joint k",),
     inverse_steps.PutPartOn: ("{y}(k) = φ(k,link) of the link's six numbers of {f}, at its body k, zero at others",),
     inverse_steps.stacked: ("{y} = {parts}, under each other",),
@@ -90,6 +88,10 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     ),
 }
 """By the step's function (or its class): y and z are what it writes, other names its arguments."""
+_FIXED = {
+    "unit_of_body": ("{y}(k) = 1 for one of the six numbers of body k, 0 for the others",),
+    "unit_of_tip": ("{y} = 1 for one of the numbers at pick-offs, 0 for the others",),
+}
 _RICCATI = (
     "the articulated-body recursion",
     "P(k) = M(k) + Σ φ(k,c) P+(c) φ*(k,c)   (34)-(36)",
@@ -172,7 +174,7 @@ def _unwrapped(step: Step) -> Step:
 def _of_operator(step: Step) -> tuple[str, ...] | None:
     """The texts of a step of an operator; what the robot has once has no place."""
     turned = next((fn for fn, in_basis in IN_BASIS.items() if in_basis == step.fn), None)
-    texts = _OF_OPERATORS.get(turned or step.fn) or _OF_OPERATORS.get(type(step.fn))
+    texts = _OF_OPERATORS.get(turned or step.fn) or _OF_OPERATORS.get(type(step.fn)) or _FIXED.get(step.fn.__name__)
     if texts is None:
         return None
     if turned is not None and "{done}" not in texts[0]:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from inspect import Signature, signature
 from typing import Any, ClassVar
 
-from recursa.dynamics.articulated import Elimination, filtered, smoothed
+from recursa.dynamics.articulated import Elimination, filtered, innovated, smoothed
 from recursa.dynamics.compliance import yielding
 from recursa.dynamics.factorization import six_by_six
 from recursa.model.model import Joint
 from recursa.operational.plans import compliance_entries
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
-from recursa.spatial.scalars import Scalar, reciprocal
+from recursa.spatial.scalars import Scalar, reciprocal, sqrt, where
 from recursa.spatial.small_systems import solve_positive
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
@@ -161,6 +161,85 @@ def projected_transposed(done: Eliminations, x: Six) -> Six:
 def hinge_inertia_solve(done: Eliminations, x: Freedoms) -> Freedoms:
     """``inv(D) x``: absorbed in one order, answered in the other, as with any L D L* factors."""
     return smoothed(done, filtered(done, x, Force.zero())[0], Motion.zero())[0]
+
+
+# ---- the root W of the hinge inertia: D = W W*, W lower triangular with a positive diagonal --------------------------
+# Freedom by freedom, from the eliminations that made P: D = L d L*, W = L sqrt(d). With one freedom W is D^(1/2).
+
+
+def root_times(done: Eliminations, x: Freedoms) -> Freedoms:
+    """``W x``."""
+    z, found = Force.zero(), []
+    for (column, u, inverse_d), value in zip(done, x, strict=True):
+        root = sqrt(inverse_d)
+        found.append(column.dot(z) + value / root)
+        z = z + u * (value * root)
+    return tuple(found)
+
+
+def root_transposed(done: Eliminations, x: Freedoms) -> Freedoms:
+    """``W* x``."""
+    carried, found = Motion.zero(), []
+    for (column, u, inverse_d), value in zip(reversed(done), reversed(x), strict=True):
+        found.append((value + carried.dot(u) * inverse_d) / sqrt(inverse_d))
+        carried = carried + column * value
+    return tuple(reversed(found))
+
+
+def root_solve(done: Eliminations, x: Freedoms) -> Freedoms:
+    """``inv(W) x``."""
+    innovations, _, _ = innovated(done, x, Force.zero())
+    return tuple(value * sqrt(inverse_d) for value, (_, _, inverse_d) in zip(innovations, done, strict=True))
+
+
+def root_solve_transposed(done: Eliminations, x: Freedoms) -> Freedoms:
+    """``inv(W*) x``."""
+    normalized = [value * sqrt(inverse_d) for value, (_, _, inverse_d) in zip(x, done, strict=True)]
+    return smoothed(done, normalized, Motion.zero())[0]
+
+
+# ---- that of the link inertia: M = W_M W_M* --------------------------------------------------------------------------
+
+
+def _inertia_root(inertia: RigidInertia) -> list[list[Scalar]]:
+    """The rows of the lower Cholesky factor of a link inertia; a pivot of zero has a column of zeros."""
+    rows = rows_of(six_by_six(whole(inertia)))
+    root: list[list[Scalar]] = [[0.0] * 6 for _ in range(6)]
+    for k in range(6):
+        left = [rows[i][k] - sum((root[i][j] * root[k][j] for j in range(k)), start=0.0) for i in range(k, 6)]
+        positive = left[0] > 0.0
+        pivot = sqrt(where(positive, left[0], 1.0))
+        for i in range(k, 6):
+            root[i][k] = where(positive, left[i - k] / pivot, 0.0)
+    return root
+
+
+def inertia_root_times(inertia: RigidInertia, x: Six) -> Six:
+    """``W_M x``."""
+    root, entries = _inertia_root(inertia), x.components()
+    return Motion.of([sum((root[i][j] * entries[j] for j in range(i + 1)), start=0.0) for i in range(6)])
+
+
+def inertia_root_transposed(inertia: RigidInertia, x: Six) -> Six:
+    """``W_M* x``."""
+    root, entries = _inertia_root(inertia), x.components()
+    return Motion.of([sum((root[i][j] * entries[i] for i in range(j, 6)), start=0.0) for j in range(6)])
+
+
+def inertia_root_solve(inertia: RigidInertia, x: Six) -> Six:
+    """``inv(W_M) x``."""
+    root, found = _inertia_root(inertia), list[Scalar]()
+    for i, entry in enumerate(x.components()):
+        found.append((entry - sum((root[i][j] * y for j, y in enumerate(found)), start=0.0)) / root[i][i])
+    return Motion.of(found)
+
+
+def inertia_root_solve_transposed(inertia: RigidInertia, x: Six) -> Six:
+    """``inv(W_M*) x``."""
+    root, found = _inertia_root(inertia), list(x.components())
+    for i in reversed(range(6)):
+        found[i] = (found[i] - sum((root[j][i] * found[j] for j in range(i + 1, 6)), start=0.0)) / root[i][i]
+    return Motion.of(found)
 
 
 # ---- cross operators -------------------------------------------------------------------------------------------------
@@ -312,19 +391,23 @@ def rest(joint: Joint) -> Freedoms:
     return (0.0,) * len(joint.armature)
 
 
-def still(_: Any) -> Motion:
-    """Zero at a body or a link."""
-    return Motion.zero()
+@dataclass(frozen=True)
+class Fixed:
+    """A step function: the same numbers wherever it is asked."""
+
+    name: str
+    value: Any
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self, _: Any) -> Any:
+        """The numbers."""
+        return self.value
 
 
-def nought(_: Any) -> float:
-    """The number 0."""
-    return 0.0
-
-
-def one(_: Any) -> float:
-    """The number 1."""
-    return 1.0
+still = Fixed("still", Motion.zero())
 
 
 def put_on(offset: Transform, f: Sequence[Scalar] | Six) -> Force:
