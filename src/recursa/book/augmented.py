@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import BRING, completed
+from recursa.book.on_axes import BRING, completed, less_external
 from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
+from recursa.dynamics.springs import SPRING
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
@@ -74,6 +75,11 @@ def rates(joint: Joint, step: ScrewChain, parent: TensorRates, v: Sequence[Scala
     return TensorRates(w, wd, angular_acceleration_tensor(w, wd), sdd, zeta)  # (5.3.45c)
 
 
+def drifting_rates(joint: Joint, step: ScrewChain, parent: TensorRates, v: Sequence[Scalar]) -> TensorRates:
+    """Step 2 without joint accelerations."""
+    return rates(joint, step, parent, v, (0.0,))
+
+
 def torques(
     joint: Joint,
     step: ScrewChain,
@@ -91,11 +97,6 @@ def torques(
     torque = mass * here.sdd.z + force.z if sliding else eta.z  # (5.3.46c)
     h = step.rotate(force + here.zeta * mass if sliding else force)
     return (torque,), h, step.origin().cross(h) + step.rotate(eta)
-
-
-def reaction(pull: Vec3, moment: Vec3, external: Force) -> tuple[Vec3, Vec3]:
-    """A wrench on the link starts Step 3 there: Udd enters the recursion as a force does."""
-    return pull - external.force, moment - external.moment
 
 
 TENSOR_RATES = Buffer("rates", TensorRates(ZERO, ZERO, Mat3.zero(), ZERO, ZERO), resting_base)
@@ -116,13 +117,15 @@ AUGMENT = Step(
     "mass, u, K of the augmented link   (5.3.44)",
 )
 _RATES = Step(rates, ("joint", "X", "rates@parent", "v", "a"), ("rates",), "omega, omegad, Omega, sdd   (5.3.45)")
+_DRIFT = Step(drifting_rates, ("joint", "X", "rates@parent", "v"), ("rates",), "the same with qdd = 0   (5.3.45)")
 _TORQUES = Step(
     torques,
     ("joint", "X", "rates", "mass", "u", "K", "U", "eta"),
     ("T", "U@parent", "eta@parent"),
     "Udd, eta, tau   (5.3.46)",
 )
-_EXTERNAL = Step(reaction, ("U", "eta", "E"), ("U", "eta"), "Udd -= external force, eta -= its moment about o_i")
+# a wrench on the link starts Step 3 there: Udd enters the recursion as a force does
+_EXTERNAL = Step(less_external, ("U", "eta", "E"), ("U", "eta"), "Udd -= external force, eta -= its moment about o_i")
 
 
 def suits(model: Model) -> bool:
@@ -141,3 +144,11 @@ ALGORITHM_5_7 = Plan(
 def augmented_plan(*, wrenches: bool = False, losses: Losses = False, springs: bool = False) -> Plan:
     """Torques for given accelerations."""
     return completed(ALGORITHM_5_7, wrenches=wrenches, losses=losses, springs=springs)
+
+
+@cache
+def augmented_bias_plan(*, springs: bool = False) -> Plan:
+    """Torques that keep the joints from accelerating, which are without losses."""
+    inward = tip_to_base(_TORQUES, *((SPRING,) if springs else ()))
+    sweeps = (base_to_tip(RELATIVE), tip_to_base(AUGMENT), base_to_tip(_DRIFT), inward)
+    return Plan("augmented", AUGMENTED_BUFFERS, sweeps)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.book.augmented import AUGMENT, AUGMENTED_BUFFERS
-from recursa.book.on_axes import slides
 from recursa.book.rigid_body import inertia_from_euler
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.canonical import axis_frames
@@ -66,7 +65,7 @@ def augmented_links(model: Model, moved: Model) -> AugmentedLinks:
     first_slope, euler_slope, curvature = np.zeros((n, 3)), np.zeros((n, 3, 3)), np.zeros((n, 3, 3))
     online = []
     for j, joint in enumerate(moved.joints):
-        if not slides(joint):
+        if not joint.kind.slides:
             continue
         step: ScrewChain | Transform = values["X"][j]
         s, z, mass = np.array(step.origin()), np.array(step.rotate(Z_AXIS)), values["mass"][j]

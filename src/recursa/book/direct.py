@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from recursa.book.linearized import Axis, Outward, Row, about_parent, met, own_share, start_of_row
+from recursa.book.linearized import Axis, Outward, Row, about_parent, entries, own_share, start_of_row
 from recursa.book.on_axes import BUFFERS, IN_BASE
 from recursa.book.six_vectors import CoState, InBase, LinkState, base_state, costate, in_base, state
 from recursa.dynamics.gathering import Entries
@@ -61,25 +61,22 @@ def generalized(
     return total, moving, total.shifted(s), about_parent(moving, total.mass, total.first, s, sdot), handed
 
 
-def entries(
+def rows_of_last(
     inward: tuple[OnPath, ...], total: RigidInertia, more: Outward, force: CoState
 ) -> tuple[Entries, Entries, Entries]:
-    """Rows and columns of the last joint on the path, in P, V and D: it is the outer one of every pair."""
+    """Rows and columns of the last joint on the path, the outer one of every pair, in P, V and D (7.3.2)-(7.3.4)."""
     outer = inward[-1]
     row: Row = start_of_row(outer.joint, outer.axis, total, more, Force(*force))
-    i = (outer.number, 0)
-    by_q, by_v, by_a = [], [], []
-    for one in inward:
-        j = (one.number, 0)
-        seen = row if one is outer else row.about(outer.origin - one.origin, outer.speed - one.speed)
-        d, v, p, back_v, back_p = met(one.joint, one.axis, seen)
-        by_a.append(((j, i), d + one.joint.armature[0] if one is outer else d))  # (7.3.2)
-        by_v.append(((i, j), v))  # (7.3.3)
-        by_q.append(((i, j), p))  # (7.3.4a)
-        if one is not outer:
-            by_v.append(((j, i), back_v))
-            by_q.append(((j, i), back_p))  # (7.3.4b)
-    return tuple(by_q), tuple(by_v), tuple(by_a)
+    return entries(
+        (
+            one.joint,
+            (one.number, 0),
+            one.axis,
+            (outer.number, 0),
+            row if one is outer else row.about(outer.origin - one.origin, outer.speed - one.speed),
+        )
+        for one in inward
+    )
 
 
 _STILL = LinkState(ZERO, ZERO, ZERO, ZERO)
@@ -120,7 +117,7 @@ def direct_plan(*, losses: bool = False, springs: bool = False) -> Plan:
                     ("R", "UL", "R@parent", "UL@parent", "f^@parent"),
                     "U, E, Udot, L, F, eta    (6.3.3), (6.3.4), (C.15)",
                 ),
-                Step(entries, ("path", "R", "UL", "f^"), ("by_q", "by_v", "by_a"), "D, V, P    (7.3.2)-(7.3.4)"),
+                Step(rows_of_last, ("path", "R", "UL", "f^"), ("by_q", "by_v", "by_a"), "D, V, P    (7.3.2)-(7.3.4)"),
                 *((DAMPED_ROWS,) if losses else ()),
                 *((STIFFER_ROWS,) if springs else ()),
             ),

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recursa.book.newton_euler import LinkRates, resting
-from recursa.book.on_axes import CENTRED, IN_BASE, Centred, in_base_axes, slides, two_sweeps
+from recursa.book.newton_euler import LinkRates, behind_joint, resting
+from recursa.book.on_axes import CENTRED, IN_BASE, Centred, in_base_axes, two_sweeps
 from recursa.model.model import Joint
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -26,9 +26,7 @@ def rates_in_base(
     (w, wd, sdd), z = parent, pose.rotation @ Z_AXIS
     s = pose.translation - above.translation
     sdd = sdd + wd.cross(s) + w.cross(w.cross(s))
-    if slides(joint):
-        return LinkRates(w, wd, sdd + w.cross(z * v[0]) * 2.0 + z * a[0])
-    return LinkRates(w + z * v[0], wd + w.cross(z * v[0]) + z * a[0], sdd)
+    return behind_joint(joint, LinkRates(w, wd, sdd), z, v, a)
 
 
 def inertia_forces(link: Centred, pose: Transform, here: LinkRates) -> tuple[Vec3, Vec3]:
@@ -50,7 +48,7 @@ def partial_velocities(
 ) -> tuple[tuple[Scalar, ...], Vec3, Vec3]:
     """tau_i, and the sums as they are for the parent."""
     z = pose.rotation @ Z_AXIS
-    if slides(joint):
+    if joint.kind.slides:
         return (z.dot(force),), force, moment  # (5.2.37)
     return (z.dot(moment - pose.translation.cross(force)),), force, moment  # (5.2.36)
 

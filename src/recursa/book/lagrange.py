@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from recursa.book.on_axes import slides, two_sweeps
+from recursa.book.on_axes import two_sweeps
 from recursa.book.rigid_body import PseudoInertia, euler_from_inertia
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
@@ -29,7 +29,7 @@ _SLIDE_4 = Mat4.from_rows([[0.0] * 4, [0.0] * 4, [0.0, 0.0, 0.0, 1.0], [0.0] * 4
 
 def rate_matrix(joint: Joint) -> Mat4:
     """Q: ``dA_i/dq_i = A_i Q``."""
-    return _SLIDE_4 if slides(joint) else _TURN_4
+    return _SLIDE_4 if joint.kind.slides else _TURN_4
 
 
 def pseudo_inertia(inertia: RigidInertia) -> Mat4:
@@ -143,7 +143,7 @@ def rotations(
     above, above_d, above_dd, _, sdd = parent
     sdd = sdd + above_dd @ step.origin()  # (5.2.15d)
     W, Wd, Wdd = above @ A, above_d @ A, above_dd @ A  # (5.2.15a-c)
-    if slides(joint):
+    if joint.kind.slides:
         z = A @ Z_AXIS
         sdd = sdd + (above_d @ z) * (2.0 * v[0]) + (above @ z) * a[0]  # added to (5.2.15d)
         return Rotating(W, Wd, Wdd, Mat3.zero(), sdd)
@@ -175,7 +175,7 @@ def lagrange_3(
     joint: Joint, step: ScrewChain, A: Mat3, here: Rotating, e: Vec3, D: Mat3, c: Vec3, mass: Scalar, gravity: Vec3
 ) -> tuple[tuple[Scalar, ...], Vec3, Mat3, Vec3, Scalar]:
     """Backward recursion: tau_i, and the parent's sums."""
-    if slides(joint):
+    if joint.kind.slides:
         torque = (here.W @ Z_AXIS).dot(e - gravity * mass)  # added: the printed form gives 0
     else:
         x, y, z = here.slope @ D

@@ -15,11 +15,10 @@ turned axis by axis, as the book counts it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import slides
 from recursa.book.rigid_body import euler_from_inertia
 from recursa.dynamics.derivatives import CARRIED_FORCE
 from recursa.dynamics.gathering import Entries, Entry
@@ -39,15 +38,10 @@ from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 
-def suits_joint(joint: Joint) -> bool:
-    """Whether a joint turns or slides."""
-    return joint.kind.turns or joint.kind.slides
-
-
 def require_suited(model: Model, what: str) -> None:
     """Raise where a joint neither turns nor slides."""
     for joint in model.joints:
-        if not suits_joint(joint):
+        if not (joint.kind.turns or joint.kind.slides):
             raise NoSweepError(
                 f"joint '{joint.name}' is {joint.kind.name}: {what} is for revolute and prismatic joints. "
                 'Use method="spatial"'
@@ -123,7 +117,7 @@ class Axis(NamedTuple):
 def moving_axis(joint: Joint, velocity: Motion, acceleration: Motion) -> Axis:
     """z, zdot, zddot and sddot from the link's velocity and acceleration."""
     (column,) = joint.columns()
-    z = column.linear if slides(joint) else column.angular
+    z = column.linear if joint.kind.slides else column.angular
     w = velocity.angular
     zdot = w.cross(z)
     zddot = acceleration.angular.cross(z) + w.cross(zdot)  # O z
@@ -135,7 +129,7 @@ def start_of_row(joint: Joint, axis: Axis, total: RigidInertia, more: Outward, f
     z, zdot, zddot, rise = axis
     mass, first, moment = total
     udot, tensor = more
-    if slides(joint):
+    if joint.kind.slides:
         return Row(
             f=z * mass,
             fhat=zdot * -mass,
@@ -160,12 +154,28 @@ def start_of_row(joint: Joint, axis: Axis, total: RigidInertia, more: Outward, f
 def met(joint: Joint, axis: Axis, one: Row) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar]:
     """What a joint j meets of the vectors of a joint i outward: d_ij, v_ij, p_ij, v_ji, p_ji (7.3.19h-m)."""
     z, zdot, zddot, rise = axis
-    if slides(joint):
+    if joint.kind.slides:
         d, v, p = one.f.dot(z), 2.0 * one.f.dot(zdot), one.f.dot(zddot)
         return d, v, p, -2.0 * one.fhat.dot(z), -one.fbar.dot(z)
     d, v = one.B.dot(z), 2.0 * (one.B.dot(zdot) - one.C.dot(z))
     p = one.B.dot(zddot) - 2.0 * one.C.dot(zdot) + one.f.dot(rise.cross(z))
     return d, v, p, 2.0 * one.H.dot(z), one.G.dot(z)
+
+
+def entries(
+    meetings: Iterable[tuple[Joint, Entry, Axis, Entry, Row]],
+) -> tuple[Entries, Entries, Entries]:
+    """Entries of P, V and D for joints, each with its axis, that meet the vectors of a joint outward, or their own."""
+    by_q, by_v, by_a = [], [], []
+    for joint, key, axis, outer, row in meetings:
+        d, v, p, back_v, back_p = met(joint, axis, row)
+        by_a.append(((key, outer), d + joint.armature[0] if outer == key else d))
+        by_v.append(((outer, key), v))
+        by_q.append(((outer, key), p))
+        if outer != key:
+            by_v.append(((key, outer), back_v))
+            by_q.append(((key, outer), back_p))
+    return tuple(by_q), tuple(by_v), tuple(by_a)
 
 
 Rows = tuple[tuple[Entry, Row], ...]
@@ -176,17 +186,9 @@ def linearized_rows(
 ) -> tuple[Entries, Entries, Entries, Rows]:
     """Entries of P, V and D that pair this joint with itself and the joints outward; the vectors for the parent."""
     key = (number, 0)
-    by_q, by_v, by_a = [], [], []
-    for outer, one in ((key, row), *below):
-        d, v, p, back_v, back_p = met(joint, axis, one)
-        by_a.append(((key, outer), d + joint.armature[0] if outer == key else d))
-        by_v.append(((outer, key), v))
-        by_q.append(((outer, key), p))
-        if outer != key:
-            by_v.append(((key, outer), back_v))
-            by_q.append(((key, outer), back_p))
+    by_q, by_v, by_a = entries((joint, key, axis, outer, one) for outer, one in ((key, row), *below))
     passed_on = tuple((outer, one.carried(step, sdot)) for outer, one in ((key, row), *below))
-    return tuple(by_q), tuple(by_v), tuple(by_a), passed_on
+    return by_q, by_v, by_a, passed_on
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from recursa.book.augmented import AUGMENT, AUGMENTED_BUFFERS
-from recursa.book.on_axes import BUFFERS, CENTRED, Centred, slides
+from recursa.book.on_axes import BUFFERS, CENTRED, Centred
 from recursa.book.rigid_body import inertia_from_euler
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.kinematics import RELATIVE
@@ -36,7 +36,7 @@ def entries(joint: Joint, number: int, columns: tuple[Column, ...]) -> Entries:
     sigma and z are joint j's, on the way inward too, where (6.2.9c) prints those of i.
     """
     here = (number, 0)
-    values = [(key, f.z if slides(joint) else eta.z) for key, f, eta in columns]
+    values = [(key, f.z if joint.kind.slides else eta.z) for key, f, eta in columns]
     rotor = joint.armature[0]
     return tuple(((here, key), value + rotor if key == here else value) for key, value in values)
 
@@ -79,8 +79,8 @@ def walker_orin_rows(
 ) -> tuple[Entries, tuple[Column, ...]]:
     """The joint's row of the matrix, and the columns carried to the parent."""
     z, (mass, R, Ec) = Z_AXIS, body
-    force = z * mass if slides(joint) else z.cross(R * mass)  # (6.2.8d, f)
-    moment = R.cross(force) if slides(joint) else Ec @ z + R.cross(force)  # (6.2.8e, g)
+    force = z * mass if joint.kind.slides else z.cross(R * mass)  # (6.2.8d, f)
+    moment = R.cross(force) if joint.kind.slides else Ec @ z + R.cross(force)  # (6.2.8e, g)
     columns = (Column((number, 0), force, moment), *below)
     carried = []
     for key, f, eta in columns:
@@ -153,8 +153,8 @@ def augmented_rows(
 ) -> tuple[Entries, tuple[Column, ...]]:
     """The joint's row of the matrix, and the columns carried to the parent."""
     z = Z_AXIS
-    force = z * mass if slides(joint) else z.cross(U)  # (6.3.29d)
-    moment = U.cross(z) if slides(joint) else E @ z  # (6.3.29e); the book leaves out the first
+    force = z * mass if joint.kind.slides else z.cross(U)  # (6.3.29d)
+    moment = U.cross(z) if joint.kind.slides else E @ z  # (6.3.29e); the book leaves out the first
     columns = (Column((number, 0), force, moment), *below)
     carried = tuple(
         Column(key, step.rotate(f), step.rotate(s.cross(f) + eta))  # (6.3.30a, b)

@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 from recursa.book.augmented import TENSOR_RATES, TensorRates
 from recursa.book.augmented import rates as tensor_rates
-from recursa.book.on_axes import CENTRED, Centred, slides, two_sweeps
+from recursa.book.on_axes import CENTRED, Centred, less_external, two_sweeps
 from recursa.book.rigid_body import euler_from_inertia, torque_from_euler
 from recursa.model.model import Joint
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.vec3 import SYM_ZERO, Z_AXIS, ZERO, SymMat3, Vec3
-from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Given, Step
 
 # ---- Algorithm 5.3: Luh, Walker & Paul ("luh-walker-paul") -----------------------------------------------------------
@@ -38,13 +37,15 @@ def rates(joint: Joint, step: ScrewChain, parent: LinkRates, v: Sequence[Scalar]
     above = step.inverse_rotate(w)  # w' = A^T w_i
     wd_above = step.inverse_rotate(wd)
     point = step.inverse_rotate(sdd + wd.cross(s) + w.cross(w.cross(s)))
-    if slides(joint):
-        return LinkRates(above, wd_above, point + above.cross(z * v[0]) * 2.0 + z * a[0])  # (5.2.23c)
-    return LinkRates(
-        above + z * v[0],  # (5.2.23a)
-        wd_above + above.cross(z * v[0]) + z * a[0],  # (5.2.23b)
-        point,
-    )
+    return behind_joint(joint, LinkRates(above, wd_above, point), z, v, a)
+
+
+def behind_joint(joint: Joint, here: LinkRates, z: Vec3, v: Sequence[Scalar], a: Sequence[Scalar]) -> LinkRates:
+    """What a joint about or along z adds to the rates in front of it, in any axes."""
+    w, wd, sdd = here
+    if joint.kind.slides:
+        return LinkRates(w, wd, sdd + w.cross(z * v[0]) * 2.0 + z * a[0])  # (5.2.23c)
+    return LinkRates(w + z * v[0], wd + w.cross(z * v[0]) + z * a[0], sdd)  # (5.2.23a, b)
 
 
 def link_force(link: Centred, here: LinkRates) -> tuple[Vec3, Vec3]:
@@ -58,14 +59,9 @@ def link_force(link: Centred, here: LinkRates) -> tuple[Vec3, Vec3]:
 
 def joint_force(joint: Joint, step: ScrewChain, f: Vec3, eta: Vec3) -> tuple[tuple[Scalar, ...], Vec3, Vec3]:
     """Backward recursion: tau_i, and what the link hands to its parent."""
-    torque = f.z if slides(joint) else eta.z  # (5.2.24c)
+    torque = f.z if joint.kind.slides else eta.z  # (5.2.24c)
     there = step.rotate(f)  # (5.2.24a)
     return (torque,), there, step.origin().cross(there) + step.rotate(eta)  # (5.2.24b)
-
-
-def less_external(f: Vec3, eta: Vec3, external: Force) -> tuple[Vec3, Vec3]:
-    """What is left for the joint where a wrench acts on the link."""
-    return f - external.force, eta - external.moment
 
 
 _EXTERNAL = Step(less_external, ("f", "eta", "E"), ("f", "eta"), "f -= external force, eta -= its moment about o_i")

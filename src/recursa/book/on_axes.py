@@ -12,7 +12,7 @@ from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
 from recursa.errors import NoSweepError
 from recursa.model.canonical import CanonicalJoint
-from recursa.model.model import Joint, Model
+from recursa.model.model import Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
@@ -20,11 +20,6 @@ from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, each_link, tip_to_base
-
-
-def slides(joint: Joint) -> bool:
-    """Whether sigma = 0: the joint slides along z; else it turns about z."""
-    return joint.kind.slides
 
 
 def require_axes(model: Model, method: str, *, instead: str, turning: bool = False) -> None:
@@ -35,7 +30,7 @@ def require_axes(model: Model, method: str, *, instead: str, turning: bool = Fal
             why = f"has {joint.kind.nv} freedoms ({kind}), and the book's joints have one"
         elif kind.has_pitch:
             why = "is helical, and the book's joints turn or slide, not both"
-        elif turning and slides(joint):
+        elif turning and kind.slides:
             why = "is prismatic, and these equations are for revolute joints"
         else:
             continue
@@ -64,6 +59,11 @@ def axes_in_base(parent: Transform, step: ScrewChain) -> Transform:
 def in_base_axes(pose: Transform, external: Force) -> tuple[Vec3, Vec3]:
     """Force and moment about the link's origin, base axes."""
     return pose.rotation @ external.force, pose.rotation @ external.moment
+
+
+def less_external(f: Vec3, eta: Vec3, external: Force) -> tuple[Vec3, Vec3]:
+    """What is left for the joint where a wrench acts on the link."""
+    return f - external.force, eta - external.moment
 
 
 BRING = each_link(WRENCH)  # wrenches on links to their bodies, as E

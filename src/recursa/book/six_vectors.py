@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from recursa.book.on_axes import IN_BASE, in_base_axes, slides, two_sweeps
+from recursa.book.on_axes import IN_BASE, in_base_axes, two_sweeps
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar, one_operand
@@ -62,7 +62,7 @@ def upward(given: Given) -> Hat:
 
 def axis(joint: Joint) -> Hat:
     """``(z; 0)`` or ``(0; z)``."""
-    return Hat(ZERO, Z_AXIS) if slides(joint) else Hat(Z_AXIS, ZERO)
+    return Hat(ZERO, Z_AXIS) if joint.kind.slides else Hat(Z_AXIS, ZERO)
 
 
 def momentum(inertia: RigidInertia, v: Hat) -> Hat:
@@ -155,7 +155,7 @@ def state(joint: Joint, here: InBase, parent: LinkState, v: Sequence[Scalar], a:
     (w, speed, wd, sdd), z, s = parent, here.z, here.s
     speed = speed + w.cross(s)  # Phi^T = [[1, 0], [-~s, 1]]    (5.2.32), (5.2.34a)
     sdd = sdd + wd.cross(s) + w.cross(w.cross(s))  # (5.2.34b), alpha
-    if slides(joint):
+    if joint.kind.slides:
         return LinkState(w, speed + z * v[0], wd, sdd + z * a[0] + w.cross(z * v[0]) * 2.0)
     return LinkState(w + z * v[0], speed, wd + z * a[0] + w.cross(z * v[0]), sdd)
 
@@ -171,7 +171,7 @@ def costate(here: InBase, x: LinkState) -> CoState:
 
 def costate_torque(joint: Joint, here: InBase, f: CoState) -> tuple[tuple[Scalar, ...], CoState]:
     """``tau = h.f^`` (5.2.35b), and ``Phi(i-1, i) f^`` (5.2.35a)."""
-    torque = here.z.dot(f.force if slides(joint) else f.moment)
+    torque = here.z.dot(f.force if joint.kind.slides else f.moment)
     return (torque,), CoState(f.moment + here.s.cross(f.force), f.force)
 
 

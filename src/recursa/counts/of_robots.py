@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -42,9 +42,9 @@ class RobotRow:
         return {name: str(value) for name, value in vars(self).items()}
 
 
-def rows_of(robot: Robot, methods: dict[str, Sequence[str]] | None = None) -> Iterator[RobotRow]:
+def rows_of(robot: Robot, methods: Mapping[str, Sequence[str]] = METHODS) -> Iterator[RobotRow]:
     """By every method that suits the robot: others are for other joints, or too long for code without loops."""
-    for quantity, names in (methods or METHODS).items():
+    for quantity, names in methods.items():
         for method in names:
             try:
                 found = count(robot, quantity, method=method)
@@ -53,17 +53,11 @@ def rows_of(robot: Robot, methods: dict[str, Sequence[str]] | None = None) -> It
             yield RobotRow(robot.name, quantity, method, found.mul, found.add, found.div, found.trig)
 
 
-def robot_rows() -> Iterator[RobotRow]:
-    """Of the bundled robots."""
+def robot_rows(*, usual: bool = False) -> Iterator[RobotRow]:
+    """Of the bundled robots, by all methods or by the usual ones."""
+    methods = {quantity: names[:1] if usual else names for quantity, names in METHODS.items()}
     for name in TREES:
-        yield from rows_of(robots.by_name(name))
-
-
-def usual_rows() -> Iterator[RobotRow]:
-    """Of the bundled robots, by the usual methods."""
-    usual: dict[str, Sequence[str]] = {quantity: names[:1] for quantity, names in METHODS.items()}
-    for name in TREES:
-        yield from rows_of(robots.by_name(name), usual)
+        yield from rows_of(robots.by_name(name), methods)
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,12 @@ from recursa.counts.by_equation import (
 )
 from recursa.counts.counting import counted, with_divisions
 from recursa.counts.exact import ExactGraph
-from recursa.counts.of_robots import regrouping_rows, robot_rows, robot_table_rows, usual_rows
+from recursa.counts.of_robots import regrouping_rows, robot_rows, robot_table_rows
 from recursa.counts.polynomials import Polynomial
 from recursa.counts.printed import TOTAL, Printed
 from recursa.errors import UnknownNameError
 from recursa.evaluation.scalars import solve_symmetric
+from recursa.model.model import Model
 from recursa.robot import Robot
 from recursa.spatial.counting import Counts
 
@@ -164,7 +165,7 @@ def robot_table(robot: Robot) -> Table:
 
 def overview() -> Table:
     """The bundled robots by the usual methods."""
-    return Table("overview", "the bundled robots by the usual methods", SPECIALISED, tuple(usual_rows()))
+    return Table("overview", "the bundled robots by the usual methods", SPECIALISED, tuple(robot_rows(usual=True)))
 
 
 @cache
@@ -176,82 +177,45 @@ def _built(name: str) -> Table:
 # ---- counting --------------------------------------------------------------------------------------------------------
 
 
-class _Ours(NamedTuple):
-    """A method of the library, and the degree of its counts as a polynomial in n."""
+class _Counted(NamedTuple):
+    """What of the library is counted, in words; the degree of its counts as a polynomial in n; those of an arm."""
 
-    quantity: str
-    options: dict[str, Any]
-    degree: int = 1
+    words: str
+    degree: int
+    of: Callable[[Model], Counts]
 
-    def __str__(self) -> str:
-        return ", ".join([self.quantity, *(f'{name}="{value}"' for name, value in self.options.items())])
-
-    def at(self, n: int, geometry: Geometry) -> Counts:
-        return with_divisions(counted(table_arm(n, geometry), self.quantity, self.options))
+    def measured(self, geometry: Geometry) -> dict[int, Counts]:
+        """The counts for arms of enough lengths."""
+        return {n: with_divisions(self.of(table_arm(n, geometry))) for n in _LENGTHS[self.degree]}
 
 
-class _WithoutBias(NamedTuple):
+def _method(quantity: str, degree: int = 1, **options: str) -> _Counted:
+    words = ", ".join([quantity, *(f'{name}="{value}"' for name, value in options.items())])
+    return _Counted(words, degree, lambda arm: counted(arm, quantity, options))
+
+
+def _without_bias(method: str) -> _Counted:
     """Accelerations for torques that are free of their bias: at rest and without gravity."""
-
-    method: str
-    degree: int = 1
-
-    def __str__(self) -> str:
-        return f'forward_dynamics, method="{self.method}", C given'
-
-    def at(self, n: int, geometry: Geometry) -> Counts:
-        arm = table_arm(n, geometry)
-        return with_divisions(counted(arm, "forward_dynamics", {"method": self.method}, at_rest=True))
+    options = {"method": method}
+    words = f'forward_dynamics, method="{method}", C given'
+    return _Counted(words, 1, lambda arm: counted(arm, "forward_dynamics", options, at_rest=True))
 
 
-class _Dense57(NamedTuple):
-    """Algorithm 5.7 by the rules of Table 5.1."""
-
-    degree: int = 1
-
-    def __str__(self) -> str:
-        return 'inverse_dynamics, method="augmented", link 1 as any other'
-
-    def at(self, n: int, geometry: Geometry) -> Counts:
-        return sum(counts_by_equation(ALGORITHM_5_7, table_arm(n, geometry), dense=True).values(), Counts())
-
-
-class _MassAndSolve(NamedTuple):
+def _mass_and_solve(method: str) -> _Counted:
     """The mass matrix and a linear solve, for torques that are free of their bias."""
 
-    method: str
-    degree: int = 3
-
-    def __str__(self) -> str:
-        return f'mass_matrix, method="{self.method}", and solve, C given'
-
-    def at(self, n: int, geometry: Geometry) -> Counts:
-        graph = ExactGraph()
+    def both(arm: Model) -> Counts:
+        graph, n = ExactGraph(), arm.nv
         rows = [graph.inputs(f"row{i}", n) for i in range(n)]
         solved = graph.counts([x.number for x in solve_symmetric(rows, graph.inputs("b", n))])
-        matrix = counted(table_arm(n, geometry), "mass_matrix", {"method": self.method})
-        return with_divisions(matrix + solved)
+        return counted(arm, "mass_matrix", {"method": method}) + solved
+
+    return _Counted(f'mass_matrix, method="{method}", and solve, C given', 3, both)
 
 
-class _AfterNominal(NamedTuple):
-    """Linearised models by a method, what inverse dynamics has found given."""
-
-    method: str
-    algorithm: Algorithm
-    degree: int = 2
-
-    def __str__(self) -> str:
-        return f'linearize, method="{self.method}", after the nominal pass'
-
-    def at(self, n: int, geometry: Geometry) -> Counts:
-        return sum(counts_by_equation(self.algorithm, table_arm(n, geometry)).values(), Counts())
-
-
-_Counted = _Ours | _WithoutBias | _MassAndSolve | _Dense57 | _AfterNominal
-
-
-def _measured(ours: _Counted, geometry: Geometry) -> dict[int, Counts]:
-    return {n: ours.at(n, geometry) for n in _LENGTHS[ours.degree]}
+def _in_all(words: str, degree: int, algorithm: Algorithm, *, dense: bool = False) -> _Counted:
+    """All equations of an algorithm; what inverse dynamics has found of linearised models is given."""
+    return _Counted(words, degree, lambda arm: sum(counts_by_equation(algorithm, arm, dense=dense).values(), Counts()))
 
 
 def _row(line: Printed, geometry: Geometry, ours: str | None, counts: dict[int, Counts] | None) -> Row:
@@ -307,42 +271,36 @@ def _by_method(lines: Sequence[Printed], ours: dict[str, _Counted], more: dict[s
     for geometry in GEOMETRIES:
         for line in (*lines, *extra):
             method = (ours | more).get(line.label)
-            counts = None if method is None else _available(method, geometry)
+            counts = None if method is None else method.measured(geometry)
             if counts is None and (geometry != "general" or line.label in more):
                 continue
-            yield _row(line, geometry, None if counts is None else str(method), counts)
-
-
-def _available(method: _Counted, geometry: Geometry) -> dict[int, Counts] | None:
-    """Its counts, if this version of the library has such a method."""
-    try:
-        return _measured(method, geometry)
-    except UnknownNameError:
-        return None
+            yield _row(line, geometry, None if method is None else method.words, counts)
 
 
 # ---- the tables ------------------------------------------------------------------------------------------------------
 
 
-def _inverse(method: str, degree: int = 1) -> _Ours:
-    return _Ours("inverse_dynamics", {"method": method}, degree)
+def _inverse(method: str, degree: int = 1) -> _Counted:
+    return _method("inverse_dynamics", degree, method=method)
 
 
-def _mass(method: str) -> _Ours:
-    return _Ours("mass_matrix", {"method": method}, 2)
+def _mass(method: str) -> _Counted:
+    return _method("mass_matrix", 2, method=method)
 
 
-def _forward(mass: str, bias: str) -> _Ours:
-    return _Ours("forward_dynamics", {"method": "composite", "mass": mass, "bias": bias}, 3)
+def _forward(mass: str, bias: str) -> _Counted:
+    return _method("forward_dynamics", 3, method="composite", mass=mass, bias=bias)
 
 
+_57, _71 = 'inverse_dynamics, method="augmented"', 'linearize, method="balafoutis-patel"'
+_ARTICULATED, _DENOC = _method("forward_dynamics", method="articulated"), _method("forward_dynamics", method="denoc")
 _INVERSE: dict[str, _Counted] = {
     "Hollerbach 4x4 (Alg. 5.1)": _inverse("hollerbach-4x4"),
     "Hollerbach 3x3 (Alg. 5.2)": _inverse("hollerbach-3x3"),
     "Luh, Walker & Paul (Alg. 5.3)": _inverse("luh-walker-paul"),
     "Angeles et al.": _inverse("kane"),
     "Algorithm 5.6": _inverse("tensor"),
-    "Algorithm 5.7 (Table 5.1)": _Dense57(),
+    "Algorithm 5.7 (Table 5.1)": _in_all(f"{_57}, link 1 as any other", 1, ALGORITHM_5_7, dense=True),
     "Algorithm 5.7 (Table 5.2)": _inverse("augmented"),
     "Featherstone (Alg. 5.4)": _inverse("featherstone"),
     "Waters (5.2.9)": _inverse("waters", 2),
@@ -362,19 +320,19 @@ _MASS: dict[str, _Counted] = {
 _MASS_TOO: dict[str, _Counted] = {"columns (6.2.4)": _mass("column"), "Saha, DeNOC": _mass("denoc")}
 _FORWARD: dict[str, _Counted] = {
     "Walker & Orin": _forward("walker-orin", "luh-walker-paul"),
-    "Featherstone, articulated bodies": _Ours("forward_dynamics", {"method": "articulated"}),
+    "Featherstone, articulated bodies": _ARTICULATED,
     "Featherstone, composite bodies": _forward("composite", "featherstone"),
     "Algorithms 6.2 and 5.7, solve": _forward("augmented", "augmented"),
 }
 _FORWARD_TOO: dict[str, _Counted] = {
     "composite bodies, Algorithm 5.7, solve": _forward("composite", "augmented"),
-    "conjugate gradients, n iterations": _Ours("forward_dynamics", {"method": "conjugate-gradients"}, 2),
-    "least squares (6.2.17)": _Ours("forward_dynamics", {"method": "least-squares"}, 3),
-    "Saha, DeNOC": _Ours("forward_dynamics", {"method": "denoc"}),
+    "conjugate gradients, n iterations": _method("forward_dynamics", 2, method="conjugate-gradients"),
+    "least squares (6.2.17)": _method("forward_dynamics", 3, method="least-squares"),
+    "Saha, DeNOC": _DENOC,
 }
 _LINEARIZE: dict[str, _Counted] = {
-    "Algorithm 7.1": _AfterNominal("balafoutis-patel", ALGORITHM_7_1_BY_EQUATION),
-    "direct (7.3.2)-(7.3.4)": _AfterNominal("direct", DIRECT_BY_EQUATION),
+    "Algorithm 7.1": _in_all(f"{_71}, after the nominal pass", 2, ALGORITHM_7_1_BY_EQUATION),
+    "direct (7.3.2)-(7.3.4)": _in_all('linearize, method="direct", after the nominal pass', 2, DIRECT_BY_EQUATION),
 }
 _SAHA_1: dict[str, _Counted] = {
     "Hollerbach (1980)": _inverse("hollerbach-3x3"),
@@ -385,14 +343,14 @@ _SAHA_1: dict[str, _Counted] = {
     "Balafoutis et al. (1988)": _inverse("augmented"),
 }
 _SAHA_2: dict[str, _Counted] = {
-    "Saha (1999), DeNOC": _WithoutBias("denoc"),
-    "Featherstone (1983)": _WithoutBias("articulated"),
-    "Walker & Orin (1982)": _MassAndSolve("walker-orin"),
+    "Saha (1999), DeNOC": _without_bias("denoc"),
+    "Featherstone (1983)": _without_bias("articulated"),
+    "Walker & Orin (1982)": _mass_and_solve("walker-orin"),
 }
 _SAHA_2_TOO: dict[str, _Counted] = {
-    "composite bodies and solve": _MassAndSolve("composite"),
-    "articulated bodies, C included": _Ours("forward_dynamics", {"method": "articulated"}),
-    "DeNOC, C included": _Ours("forward_dynamics", {"method": "denoc"}),
+    "composite bodies and solve": _mass_and_solve("composite"),
+    "articulated bodies, C included": _ARTICULATED,
+    "DeNOC, C included": _DENOC,
 }
 
 
@@ -402,7 +360,6 @@ class _Spec(NamedTuple):
     rows: Callable[[], Iterator[Any]]
 
 
-_57, _71 = 'inverse_dynamics, method="augmented"', 'linearize, method="balafoutis-patel"'
 TABLES: dict[str, _Spec] = {
     "5.1": _Spec(
         "inverse dynamics by Algorithm 5.7, equation by equation",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
-from itertools import chain
 from typing import Any
 
 from recursa.book.on_axes import Centred
@@ -13,6 +12,7 @@ from recursa.denoc.forward import ARTICULATE, ARTICULATED, Pivots, require_indep
 from recursa.denoc.inverse import RATE, inverse_plan
 from recursa.denoc.mass_centers import BUFFERS, GEOMETRY, MOTION, TWIST, Hinge, require_mass_centers
 from recursa.dynamics.factorization import six_by_six
+from recursa.dynamics.gathering import flat
 from recursa.dynamics.inverse import OWN_ROTOR
 from recursa.dynamics.kinematics import POSE
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
@@ -121,31 +121,24 @@ def joint_wrenches_plan(*, wrenches: bool = False, rotors: bool = False) -> Plan
 def link_entries(values: Values) -> Iterator[Scalar]:
     """Per body the 3 x 4 pose of its frame, C and I; then p, freedom by freedom."""
     for pose, place, moment in zip(*(values.lists.get(name, []) for name in ("W", "C", "I0")), strict=True):
-        for row in pose.rows()[:3]:
-            yield from row
-        yield from place
-        for row in moment.rows():
-            yield from row
+        yield from flat((*pose.rows()[:3], place, *moment.rows()))
     yield from _six(values, "p0")
 
 
 def mass_entries(values: Values) -> Iterator[Scalar]:
     """Mh (6 x 6 per body), mh, and psi, freedom by freedom."""
-    for mass in values.lists.get("Mh0", []):
-        yield from six_by_six(mass)
+    yield from flat(map(six_by_six, values.lists.get("Mh0", [])))
     yield from (pivot.mh for pivots in values.lists.get("psi", []) for pivot in pivots)
     yield from _six(values, "psi0")
 
 
 def six_entries(values: Values, name: str) -> Iterator[Any]:
     """Six numbers per body."""
-    return chain.from_iterable(item.components() for item in values.lists.get(name, []))
+    return flat(item.components() for item in values.lists.get(name, []))
 
 
 def _six(values: Values, name: str) -> Iterator[Scalar]:
-    for columns in values.lists.get(name, []):
-        for column in columns:
-            yield from column.components()
+    return flat(column.components() for columns in values.lists.get(name, []) for column in columns)
 
 
 # ---- quantities ------------------------------------------------------------------------------------------------------

@@ -54,9 +54,9 @@ def drift(
     return carried(own.angular, along(p, v)) + B.twist(parent_rate) + bending
 
 
-def link_wrench(link: Centred, t: Motion, rate: Motion) -> Force:
-    """``M xi + Mdot nu`` with ``Mdot = diag(~w I, O)`` (8): what a link's motion takes."""
-    return Force(link.moment @ rate.angular + t.angular.cross(link.moment @ t.angular), rate.linear * link.mass)
+def link_wrench(link: Centred, t: Motion, s: Motion, rate: Motion) -> Force:
+    """``M sd + Mdot s`` with ``Mdot = diag(~w I, O)`` (8): what a link's motion takes, where s is t and sd its rate."""
+    return Force(link.moment @ rate.angular + t.angular.cross(link.moment @ s.angular), rate.linear * link.mass)
 
 
 def torque(p: Hinge, B: Shift, wrench: Force) -> tuple[tuple[Scalar, ...], Force]:
@@ -89,7 +89,7 @@ RATE = Step(
     twist_rate, (*_FROM_PARENT, "a"), ("xi",), "xi = p qdd + Omega p qd + B xi(parent) + Bdot t(parent)   (5.1)"
 )
 DRIFT = Step(drift, _FROM_PARENT, ("xi",), "xi = Omega p qd + B xi(parent) + Bdot t(parent)           (5.1)")
-LINK_WRENCH = Step(link_wrench, ("link", "t", "xi"), ("gam",), "gam = M xi + Mdot t                         (9)")
+LINK_WRENCH = Step(link_wrench, ("link", "t", "t", "xi"), ("gam",), "gam = M xi + Mdot t                         (9)")
 EXTERNAL = Step(less_external, ("gam", "w^E"), ("gam",), "gam -= w^E                                  (30)")
 TORQUE = Step(torque, ("p", "B", "gam"), ("T", "gam@parent"), "tau = p.gam, gam(parent) += B^T gam         (30)")
 GRAVITY = Step(gravity_in_link, ("B", "g@parent"), ("g",), "g in link axes")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from recursa.book.on_axes import Centred
-from recursa.denoc.inverse import TORQUE, drift
+from recursa.denoc.inverse import TORQUE, drift, link_wrench
 from recursa.denoc.mass_centers import (
     BUFFERS,
     GEOMETRY,
@@ -180,11 +180,6 @@ CONVECTIVE_MATRIX_PLAN = Plan(
 # ---- the same as a product with a vector, in O(n) --------------------------------------------------------------------
 
 
-def convected_wrench(link: Centred, t: Motion, s: Motion, rate: Motion) -> Force:
-    """``M sd + Mdot s``."""
-    return Force(link.moment @ rate.angular + t.angular.cross(link.moment @ s.angular), rate.linear * link.mass)
-
-
 CONVECTIVE_TIMES = Plan(
     "convective_matrix times a vector, denoc",
     _TIMES_BUFFERS,
@@ -198,7 +193,7 @@ CONVECTIVE_TIMES = Plan(
                 ("sd",),
                 "sd = Ndot x: sd = Omega p x + B sd(parent) + Bdot s(parent)",
             ),
-            Step(convected_wrench, ("link", "t", "s", "sd"), ("gam",), "M Ndot x + Mdot N x"),
+            Step(link_wrench, ("link", "t", "s", "sd"), ("gam",), "M Ndot x + Mdot N x"),
         ),
         tip_to_base(TORQUE),
     ),

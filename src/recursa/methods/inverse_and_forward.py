@@ -82,24 +82,22 @@ def _inverse_dynamics(
         check = partial(require_masses, model) if "parameters" in given else None
         return Recipe(plan, gather, shape, MayMove.FRAMES, require=require_mass_centers, check=check)
     plan = inverse.inverse_plan(wrenches=wrenches, losses=losses, springs=model.has_springs)
-    cheaper = None if given else _augmented(accelerating=True, losses=losses)
+    cheaper = None if given else _augmented(partial(augmented.augmented_plan, losses=losses))
     return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
 
 
 def _bias_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
     if changes(base_velocity, of.model):
         return in_forces(_inverse_dynamics(of, given), base_velocity, accelerating=False)
-    plan, cheaper = inverse.bias_plan(springs=of.model.has_springs), _augmented(accelerating=False)
+    plan, cheaper = inverse.bias_plan(springs=of.model.has_springs), _augmented(augmented.augmented_bias_plan)
     return Recipe(plan, vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS, cheaper)
 
 
-def _augmented(*, accelerating: bool, losses: Losses = False) -> Cheaper:
+def _augmented(plan_of: Callable[..., Plan]) -> Cheaper:
     """The recursion with the fewest operations, for joints that turn or slide."""
 
     def plan(moved: Model) -> Plan | None:
-        if not augmented.suits(moved):
-            return None
-        return augmented.augmented_plan(accelerating=accelerating, losses=losses, springs=moved.has_springs)
+        return plan_of(springs=moved.has_springs) if augmented.suits(moved) else None
 
     return Cheaper(MayMove.INERTIAS_FOR_EULER, plan)
 

@@ -80,6 +80,16 @@ def coefficient(expression: Expression) -> tuple[float, Expression]:
     return (expression.factor, expression.of) if isinstance(expression, Scaled) else (1.0, expression)
 
 
+def terms_of(expression: Expression) -> tuple[Expression, ...]:
+    """The terms of a sum; anything else is a single one."""
+    return expression.terms if isinstance(expression, Sum) else (expression,)
+
+
+def factors_of(expression: Expression) -> tuple[Expression, ...]:
+    """The factors of a product; anything else is a single one."""
+    return expression.factors if isinstance(expression, Product) else (expression,)
+
+
 def transpose(expression: Expression) -> Expression:
     """The transpose, pushed down to the leaves."""
     match expression:
@@ -87,9 +97,7 @@ def transpose(expression: Expression) -> Expression:
             return expression
         case Leaf(kind=kind) if Structure.SKEW in kind.value.structure:
             return Scaled(-1.0, expression)
-        case Leaf():
-            return Transpose(expression)
-        case Vector() | Constant():
+        case Leaf() | Vector() | Constant():
             return Transpose(expression)
         case Blocks(blocks=blocks, space=space):
             return Blocks(tuple(tuple(zip(*block, strict=True)) for block in blocks), space)
@@ -197,7 +205,7 @@ def product(factors: Iterable[Expression]) -> Expression:
     for factor in factors:
         own, inner = _scale_of(factor) if isinstance(factor, Sum) else coefficient(factor)
         number *= own
-        flat.extend(inner.factors if isinstance(inner, Product) else (inner,))
+        flat.extend(factors_of(inner))
     shaped = [factor for factor in flat if factor.shape is not None]
     for left, right in itertools.pairwise(shaped):
         _check_neighbours(left, right)
@@ -290,7 +298,7 @@ def _other_axes(one: Space, other: Space) -> str:
 
 def total(terms: Iterable[Expression]) -> Expression:
     """The sum of some terms, flat, like terms added up; different shapes are an error that shows both."""
-    flat = [part for term in terms for part in (term.terms if isinstance(term, Sum) else (term,))]
+    flat = [part for term in terms for part in terms_of(term)]
     shaped = [term for term in flat if term.shape is not None]
     leader = next((term for term in shaped if known_shape(term).rows.name), shaped[0] if shaped else None)
     weights: dict[Expression, float] = {}

@@ -16,7 +16,7 @@ from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.operators.inverse_steps import eliminate_in_basis, eliminate_with
 from recursa.operators.shapes import ONE, Space
-from recursa.operators.steps import total_of
+from recursa.operators.steps import Once, Stacked
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, base_to_tip, each_link, fuse, tip_to_base
@@ -162,7 +162,8 @@ class Assembly:
     def at_link(self, fn: Function, reads: tuple[str, ...], link: int, space: Space, meaning: str) -> str:
         """At one link, with a result that the whole robot has."""
         self.prepare(*(split(name)[0] for name in reads))
-        name = self._buffer(0.0 if space == ONE else total_of((0.0,) * space.size))
+        name = self._buffer(0.0 if space == ONE else Stacked((0.0,) * space.size))
+        fn = fn if space == ONE else Once(fn)
         self._append(each_link(Step(fn, reads, (f"{name}@robot",), meaning), only=(link,)))
         return name
 

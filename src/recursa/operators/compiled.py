@@ -49,29 +49,29 @@ class CompiledExpression:
         self.simplified, self.rewritings = simplify(expression, trace=True)
         self.model = model
         self._operand = operand_of(expression)
-        self._lowered: Lowered = lower(self.simplified, model, self._operand)
-        plan = self._lowered.plan
+        self.lowered: Lowered = lower(self.simplified, model, self._operand)
+        plan = self.lowered.plan
         own = () if self._operand is None else (self._operand,)
         self._vectors = {input_name(x): x for x in (*free_vectors(expression), *own)}  # used or simplified away
         self.frame_free = frame_free(self.simplified)
         alone = MayMove.INERTIAS if mass_alone(expression) else MayMove.FRAMES
         moved = alone if self.frame_free else MayMove.NOTHING
         self._hinted: dict[Any, Any] = {}
-        space = self._lowered.space
+        space = self.lowered.space
         self._shape = () if space == ONE else (space.size,)
         self._needs_v = "v" in plan.inputs
         sizes = {"q": model.nq} | ({"v": model.nv} if self._needs_v else {})
         sizes |= {name: vector.space.size for name, vector in self._vectors.items()}
-        sizes |= {name: len(values) for name, values in self._lowered.constants.items()}
+        sizes |= {name: len(values) for name, values in self.lowered.constants.items()}
         self._resolved = ResolvedQuantity(
             plan.name,
-            Recipe(plan, self._lowered.entries, self._shape),
+            Recipe(plan, self.lowered.entries, self._shape),
             KernelStore(model, moved, form, bounds_of_doubt(model, self._hinted)),
             sizes,
             labels={name: vector.name for name, vector in self._vectors.items()},
             judged=True,
         )
-        constants = self._lowered.constants.values()
+        constants = self.lowered.constants.values()
         self._constants = [tuple(np.array(x, dtype) for x in constants) for dtype in (np.float64, np.float32)]
         self._may_be_singular = has_inverses(self.simplified)
         self._entry: Any = None
@@ -79,12 +79,7 @@ class CompiledExpression:
     @property
     def plan(self) -> Plan:
         """The sweeps."""
-        return self._lowered.plan
-
-    @property
-    def lowered(self) -> Lowered:
-        """The sweeps, and where their result is."""
-        return self._lowered
+        return self.lowered.plan
 
     @cached_property
     def _lacking(self) -> Lacking:
@@ -160,9 +155,9 @@ class CompiledExpression:
                 raise StateError(f"{self.expression} depends on the speeds: give v")
             arguments["v"] = v
         arguments |= dict(zip(self._vectors, vectors, strict=True))
-        if self._lowered.constants:  # which are of the type of what is given: float32 stays float32
+        if self.lowered.constants:  # which are of the type of what is given: float32 stays float32
             constants = self._constants[_are_single(arguments.values())]
-            arguments |= dict(zip(self._lowered.constants, constants, strict=True))
+            arguments |= dict(zip(self.lowered.constants, constants, strict=True))
         return arguments
 
     # ---- the code ----------------------------------------------------------------------------------------------------
@@ -190,11 +185,11 @@ class CompiledExpression:
 
     def c_function(self, name: str) -> CText:
         """The same as a C function of that name, which :meth:`Robot.export_c` writes with header and test program."""
-        return self._kernel.c_function(name, self._lowered.constants)
+        return self._kernel.c_function(name, self.lowered.constants)
 
     def spelled_out(self, name: str, kind: str) -> Spelled:
         """The same as a function of that name in "c" or "js", every body spelled out."""
-        return self._kernel.spelled_out(name, kind, self._lowered.constants)
+        return self._kernel.spelled_out(name, kind, self.lowered.constants)
 
     def __repr__(self) -> str:
         arguments = ", ".join(("q", "v" if self._needs_v else "None", *self.inputs))

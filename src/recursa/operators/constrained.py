@@ -14,7 +14,7 @@ from recursa.model.equations import NO_LINK, Closing
 from recursa.model.model import WORLD, Joint
 from recursa.operators import steps
 from recursa.operators.expression import Expression, known_shape
-from recursa.operators.steps import Freedoms, Six, Total, as_motion, entries_of, total_of
+from recursa.operators.steps import Freedoms, Six, Stacked, Total, as_motion, entries_of
 from recursa.operators.symbols import Kind
 from recursa.operators.values import Value
 from recursa.spatial.scalars import Scalar
@@ -55,19 +55,18 @@ class Constrained:
         if kind is Kind.T_CONSTRAINT:
             count = space.size
 
-            def along(pull: tuple[Pull, ...], x: Freedoms) -> Total:
-                return _placed(count, {row: steps.dot(torque, x) for row, torque in pull})
+            def along(pull: tuple[Pull, ...], x: Freedoms) -> Stacked:
+                return Stacked(_placed(count, {row: steps.dot(torque, x) for row, torque in pull}))
 
-            name = lowering.steps.summed(along, ("pull", operand.read), meaning.text(), total_of((0.0,) * count))
+            name = lowering.steps.summed(along, ("pull", operand.read), meaning.text(), Stacked((0.0,) * count))
             return Value(name, space, meaning)
         ends = tuple(
             lowering.at_link(expression, fn, ("offset", f"{operand.name}@body", *reads), link, space, operand).read
             for link, reads, fn in self._ends(_feeling)
         )
         if not ends:
-            nothing = total_of((0.0,) * space.size)
-            return lowering.at_link(expression, lambda _: nothing, ("offset",), 0, space, operand)
-        return lowering.at_link(expression, steps.CombinationOfTotals((1.0,) * len(ends)), ends, 0, space, operand)
+            return lowering.new(expression, steps.Fixed("nothing", (0.0,) * space.size), ("offset",), space, operand)
+        return lowering.new(expression, steps.Combination((1.0,) * len(ends)), ends, space, operand)
 
     def _ends(self, make: Callable[..., Any]) -> list[tuple[int, tuple[str, ...], Callable[..., Any]]]:
         """Of every closing and side: the link, what is read there of both ends, and what is done."""
@@ -122,4 +121,4 @@ def torques(joint: Joint, pull: tuple[Pull, ...], f: Total) -> Freedoms:
 
 
 def _placed(count: int, entries: dict[int, Scalar]) -> Total:
-    return total_of([entries.get(k, 0.0) for k in range(count)])
+    return tuple(entries.get(k, 0.0) for k in range(count))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from recursa.operators.arithmetic import coefficient, transpose
+from recursa.operators.arithmetic import coefficient, factors_of, transpose
 from recursa.operators.expression import (
     Constant,
     Diagonal,
@@ -23,6 +23,7 @@ from recursa.operators.expression import (
     Sum,
     Transpose,
     known_shape,
+    walk,
 )
 from recursa.operators.functionals import is_swept
 from recursa.operators.inversion import has_inverse, is_of_robot, link_of_compliance
@@ -57,7 +58,7 @@ def cost(expression: Expression) -> Cost:
     sweeps = min(_Schedule(inward_first).sweeps(expression) for inward_first in (True, False))
     count = _Count()
     count.apply(expression, 0)
-    return Cost(count.dense, sweeps, count.multiplications, _letters(expression))
+    return Cost(count.dense, sweeps, count.multiplications, sum(1 for _ in walk(expression)))
 
 
 class _Schedule:
@@ -158,9 +159,7 @@ class _Count:
             case Functional(of=inner):
                 self.dense += 0 if is_swept(expression) else 1
                 self._columns(inner)
-            case Leaf() as leaf:
-                self._leaf(leaf)
-            case Transpose(of=Leaf() as leaf):
+            case (Leaf() as leaf) | Transpose(of=Leaf() as leaf):
                 self._leaf(leaf)
             case Constant(size=(_, _)) | Transpose(of=Constant(size=(_, _))):
                 self.dense += 1
@@ -209,7 +208,7 @@ def _one_recursion(left: Expression, right: Expression | None) -> bool:
     """
     match left, right:
         case Leaf(kind=a), Sum(terms=terms):
-            firsts = [first_factor(term) for term in terms]
+            firsts = [factors_of(coefficient(term)[1])[0] for term in terms]
             return _propagates(a.value) and any(isinstance(f, Leaf) and _shifts(f.kind.value) for f in firsts)
         case Leaf(kind=a), Leaf(kind=b):
             return _propagates(a.value) and _shifts(b.value)
@@ -226,18 +225,3 @@ def _propagates(letter: Symbol) -> bool:
 def _shifts(letter: Symbol) -> bool:
     """Of E_phi, and of K and E_psi, which begin with it."""
     return Kind.E_PHI.value.code in (letter.code, *letter.factors[:1])
-
-
-def first_factor(term: Expression) -> Expression:
-    """The leftmost factor of a term."""
-    inner = coefficient(term)[1]
-    return inner.factors[0] if isinstance(inner, Product) else inner
-
-
-def _letters(expression: Expression) -> int:
-    match expression:
-        case Product(factors=parts) | Sum(terms=parts):
-            return 1 + sum(map(_letters, parts))
-        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner) | Diagonal(of=inner) | Functional(of=inner):
-            return 1 + _letters(inner)
-    return 1

@@ -1,7 +1,7 @@
 """Derivatives of operator expressions, as expressions: products, sums and inverses by the rules of arithmetic.
 
 Leaves that change with the configuration become their own derivatives (``phi_dot``, ``P_dot``, ...), in body axes and
-along v or along one freedom, with v itself held; ``identities.py`` says what those are (Jain & Rodriguez, Table 4).
+along v or along one freedom, with v itself held; ``rules.py`` says what those are (Jain & Rodriguez, Table 4).
 H, M, A and B are constant in body axes. Along a motion V, a, b and C change with v too: ``vdot``, a free joint vector,
 enters where they do.
 

@@ -153,11 +153,6 @@ class Evaluation:
         return [slice(6 * k, 6 * k + 6) for k in range(self.model.nbodies)]
 
     @property
-    def nv(self) -> int:
-        """Joint space."""
-        return self.model.nv
-
-    @property
     def n6(self) -> int:
         """Link space."""
         return 6 * self.model.nbodies
@@ -182,7 +177,7 @@ class Evaluation:
     @cached_property
     def H(self) -> Array:
         """Joint axes as rows."""
-        result = self.zeros(self.nv, self.n6)
+        result = self.zeros(self.model.nv, self.n6)
         for joint, rows, body in zip(self.model.joints, self.freedoms, self.bodies, strict=True):
             result[:, rows, body] = [column.components() for column in joint.columns()]
         return result
@@ -200,7 +195,7 @@ class Evaluation:
     def A(self) -> Array:
         """Armature."""
         rotors = [rotor for joint in self.model.joints for rotor in joint.armature]
-        return self.zeros(self.nv, self.nv) + np.diag(rotors)
+        return self.zeros(self.model.nv, self.model.nv) + np.diag(rotors)
 
     @cached_property
     def E_phi(self) -> Array:
@@ -330,7 +325,7 @@ class Evaluation:
     @cached_property
     def T_c(self) -> Array:
         """Torques at joints, an equation a column."""
-        result = self.zeros(self.nv, self.model.ncon)
+        result = self.zeros(self.model.nv, self.model.ncon)
         for freedoms, pulls in zip(self.freedoms, self._rows_of_constraints.lists.get("pull", []), strict=False):
             for row, torque in pulls:
                 for i, entry in enumerate(torque):
@@ -394,7 +389,7 @@ class Evaluation:
             return self.free_vector(leaf.direction)
         name, freedom = leaf.along
         at = next(joint.v_start for joint in self.model.joints if joint.name == name) + freedom
-        return self.zeros(self.nv, 1) + np.eye(self.nv)[at][:, None]
+        return self.zeros(self.model.nv, 1) + np.eye(self.model.nv)[at][:, None]
 
     def rate(self, leaf: Leaf) -> Array:
         """The derivative of a letter, v held, by a complex step in its definition: it knows no rule of derivatives."""

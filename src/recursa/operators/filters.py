@@ -13,7 +13,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
-from recursa.operators.arithmetic import coefficient, diagonal, inverse, product, scaled, total, transpose
+from recursa.operators.arithmetic import (
+    coefficient,
+    diagonal,
+    factors_of,
+    inverse,
+    product,
+    scaled,
+    terms_of,
+    total,
+    transpose,
+)
 from recursa.operators.expression import (
     Expression,
     Filter,
@@ -51,7 +61,7 @@ def filter_of(matrix: Expression, o: Operators) -> Filter | None:
         return None
     inertias: list[Expression] = []
     rotors: list[Expression] = []
-    for term in matrix.terms if isinstance(matrix, Sum) else (matrix,):
+    for term in terms_of(matrix):
         if not o.has_armature and coefficient(term)[1] == o.A:
             continue
         inner = _between_propagations(term, o)
@@ -143,7 +153,7 @@ def low_rank_parts(matrix: Expression) -> tuple[Expression, Expression, Expressi
 
     Terms that differ in their links and in a number alone, ``B1 B1* + 2 B2 B2*``, are one with all of these links.
     """
-    terms = matrix.terms if isinstance(matrix, Sum) else ()
+    terms = terms_of(matrix) if isinstance(matrix, Sum) else ()
     updates = {term: parts for term in terms if (parts := _parted(term)) is not None}
     if not updates:
         return None
@@ -166,7 +176,7 @@ def low_rank_parts(matrix: Expression) -> tuple[Expression, Expression, Expressi
 def _parted(term: Expression) -> tuple[float, tuple[Expression, ...], tuple[Expression, ...]] | None:
     """A number, the factors up to the first pick-off, and those behind it; None where there is none between two."""
     number, inner = coefficient(term)
-    factors = inner.factors if isinstance(inner, Product) else ()
+    factors = factors_of(inner)
     cut = next((k for k, factor in enumerate(factors, 1) if known_shape(factor).columns.name in _FEW), len(factors))
     return (number, factors[:cut], factors[cut:]) if cut < len(factors) else None
 

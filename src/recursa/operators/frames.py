@@ -61,9 +61,7 @@ def mass_alone(expression: Expression) -> bool:
             return kind.value.mass_alone
         case Leaf(filter=Filter()) | Transpose(of=Leaf(filter=Filter())) | Blocks():
             return False
-        case Diagonal(of=inner):
-            return mass_alone(inner)
-        case Inverse(of=inner) | Scaled(of=inner) | Functional(of=inner):
+        case Diagonal(of=inner) | Inverse(of=inner) | Scaled(of=inner) | Functional(of=inner):
             return mass_alone(inner)
         case Sum(terms=terms):
             return all(map(mass_alone, terms))

@@ -10,8 +10,17 @@ import math
 from typing import TYPE_CHECKING
 
 from recursa.errors import NoSweepError
-from recursa.operators import inverse_steps, steps
-from recursa.operators.arithmetic import functional, inverse, product, scaled, square_parts, total, transpose
+from recursa.operators import inverse_steps
+from recursa.operators.arithmetic import (
+    factors_of,
+    functional,
+    inverse,
+    product,
+    scaled,
+    square_parts,
+    total,
+    transpose,
+)
 from recursa.operators.expression import (
     Constant,
     Expression,
@@ -92,7 +101,7 @@ def trace_by_parts(matrix: Expression, o: Operators) -> Expression | None:
         return Zero(Shape(ONE, ONE))
     if known & _TRIANGLES and Structure.UNIT in known:
         return scaled(float(known_shape(matrix).rows.size), Identity(ONE))
-    factors = matrix.factors if isinstance(matrix, Product) else ()
+    factors = factors_of(matrix)
     wanted = (o.phi, o.M, transpose(o.phi))
     for start in range(len(factors) - 2):
         around = (*factors[:start], *factors[start + 3 :])
@@ -135,15 +144,9 @@ def lowered_functional(lowering: Lowering, expression: Functional) -> Value:
         name = lowering.steps.summed(fn, columns, expression.text())
         return Value(name, ONE, expression)
     units = lowering.inverses.units(space) if in_blocks else _whole_units(lowering, expression)
-    entries = []
-    for unit in units:
-        reads = (unit.read, lowering.apply(of, unit).read)
-        if unit.of_robot:
-            name = lowering.steps.at_link(steps.dot, reads, 0, ONE, f"an entry of {expression}")
-        else:
-            name = lowering.steps.summed(steps.dot, reads, f"entries of {expression}")
-        entries.append(Value(name, ONE, expression))
-    return lowering.combined(expression, (1.0,) * len(entries), tuple(entries), None)
+    text = f"entries of {expression}"
+    entries = tuple(lowering.dotted(unit, lowering.apply(of, unit), expression, text) for unit in units)
+    return lowering.combined(expression, (1.0,) * len(entries), entries, None)
 
 
 def _whole_units(lowering: Lowering, expression: Functional) -> list[Value]:

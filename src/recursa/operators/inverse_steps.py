@@ -14,25 +14,29 @@ from recursa.dynamics.articulated import Elimination, eliminated
 from recursa.dynamics.compliance import yielding
 from recursa.model.model import Joint
 from recursa.operational.plans import compliance_entries
-from recursa.operators.root_steps import root_solve, root_solve_transposed, root_times, root_transposed
 from recursa.operators.steps import (
     Eliminations,
+    Fixed,
     Freedoms,
     Six,
     Total,
+    alike,
     dot,
     entries_of,
     gain_times,
     gain_transposed,
     hinge_inertia_solve,
+    root_solve,
+    root_solve_transposed,
+    root_times,
+    root_transposed,
     rows_of,
-    total_of,
     whole,
 )
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import Scalar, log, reciprocal, where
-from recursa.spatial.small_systems import Rows, pivots_of_positive, solve_general, solve_positive, unless_rounding
+from recursa.spatial.small_systems import pivots_of_positive, solve_general, solve_positive, unless_rounding
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
@@ -52,29 +56,14 @@ class UnitOfJoint:
         return tuple(float(k == self.freedom) for k in range(len(joint.armature)))
 
 
-@dataclass(frozen=True)
-class UnitOfBody:
+def unit_of_body(entry: int) -> Fixed:
     """A step function: one for one of the six numbers of every body."""
-
-    entry: int
-    __name__: ClassVar[str] = "unit_of_body"
-
-    def __call__(self, _: Any) -> Motion:
-        """The six numbers of a body."""
-        return Motion.of([float(k == self.entry) for k in range(6)])
+    return Fixed("unit_of_body", Motion.of([float(k == entry) for k in range(6)]))
 
 
-@dataclass(frozen=True)
-class UnitOfTip:
+def unit_of_tip(entry: int, size: int) -> Fixed:
     """A step function: one for one of the numbers at pick-offs."""
-
-    entry: int
-    size: int
-    __name__: ClassVar[str] = "unit_of_tip"
-
-    def __call__(self, _: Any) -> Total:
-        """All numbers."""
-        return total_of([float(k == self.entry) for k in range(self.size)])
+    return Fixed("unit_of_tip", tuple(float(k == entry) for k in range(size)))
 
 
 def ones(joint: Joint) -> Freedoms:
@@ -99,43 +88,24 @@ class PutPartOn:
 
 def stacked(*parts: Six) -> Total:
     """The six numbers of several links in one vector."""
-    return total_of([x for part in parts for x in part.components()])
+    return tuple(x for part in parts for x in entries_of(part))
 
 
 # ---- solving with columns --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class SolveBlock:
-    """A step function: ``inv(X) x`` at a body, from what X makes of unit vectors there."""
+class Solve:
+    """A step function: ``inv(X) x`` at a body or of what the robot has once, from what X makes of unit vectors."""
 
     positive: bool
     alike: int
-    __name__: ClassVar[str] = "solve_block"
+    __name__: ClassVar[str] = "solve"
 
     def __call__(self, x: Any, *columns: Any) -> Any:
         """The solution, of the kind that x is."""
-        right = entries_of(x)
-        solution = _solver(self.positive)(_rows(map(entries_of, columns), len(right)), right, self.alike)
-        return Motion.of(solution) if isinstance(x, Motion | Force) else tuple(solution)
-
-
-@dataclass(frozen=True)
-class SolveTotal:
-    """A step function: ``inv(X) x`` of what the robot has once."""
-
-    positive: bool
-    alike: int
-    __name__: ClassVar[str] = "solve_total"
-
-    def __call__(self, x: Total, *columns: Total) -> Total:
-        """The solution."""
-        right = entries_of(x)
-        return total_of(_solver(self.positive)(_rows(map(entries_of, columns), len(right)), right, self.alike))
-
-
-def _solver(positive: bool) -> Callable[[Rows, Sequence[Scalar], int], list[Scalar]]:
-    return solve_positive if positive else solve_general
+        right, solve = entries_of(x), solve_positive if self.positive else solve_general
+        return alike(x, solve(_rows(map(entries_of, columns), len(right)), right, self.alike))
 
 
 def _rows(columns: Iterable[Sequence[Scalar]], size: int) -> list[tuple[Scalar, ...]]:
@@ -177,22 +147,15 @@ def divide(x: Scalar, by: Scalar) -> Scalar:
 
 
 def diagonal_times(diagonal: Any, x: Any) -> Any:
-    """``diag(d) x`` at a body."""
-    products = [a * b for a, b in zip(entries_of(diagonal), entries_of(x), strict=True)]
-    return Motion.of(products) if isinstance(x, Motion | Force) else tuple(products)
-
-
-def diagonal_times_total(diagonal: Total, x: Total) -> Total:
-    """The same of what the robot has once."""
-    return total_of([a * b for a, b in zip(entries_of(diagonal), entries_of(x), strict=True)])
+    """``diag(d) x`` at a body, or of what the robot has once."""
+    return alike(x, [a * b for a, b in zip(entries_of(diagonal), entries_of(x), strict=True)])
 
 
 def block_times(x: Any, *columns: Any) -> Any:
     """A block of numbers, given by its columns, times the vector at its body."""
     right = entries_of(x)
     rows = _rows(map(entries_of, columns), len(right))
-    products = [sum((a * b for a, b in zip(row, right, strict=True)), start=0.0) for row in rows]
-    return Motion.of(products) if isinstance(x, Motion | Force) else tuple(products)
+    return alike(x, [sum((a * b for a, b in zip(row, right, strict=True)), start=0.0) for row in rows])
 
 
 # ---- articulated bodies of another matrix than the mass matrix -------------------------------------------------------
@@ -266,23 +229,8 @@ def eliminate_in_basis(
     return own, done, step.articulated(rest)
 
 
-def gain_times_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms) -> Six:
-    """``G x``, of freedoms as they are."""
-    return gain_times(done, _turned(basis, x))
-
-
-def gain_transposed_in_basis(basis: JointBasis, done: Eliminations, x: Six) -> Freedoms:
-    """``G* x``, likewise."""
-    return _turned_back(basis, gain_transposed(done, x))
-
-
-def hinge_inertia_solve_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms) -> Freedoms:
-    """``inv(D) x``, likewise."""
-    return _turned_back(basis, hinge_inertia_solve(done, _turned(basis, x)))
-
-
 def root_times_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms) -> Freedoms:
-    """``W x``, likewise: ``turn W`` is the root in the freedoms that are not coupled."""
+    """``W x``, of freedoms as they are: ``turn W`` is the root in the freedoms that are not coupled."""
     left, found = root_times(done, x), list[Scalar]()
     for row, value in zip(basis.turn, left, strict=True):
         found.append(value - dot(row[: len(found)], found))
@@ -297,31 +245,34 @@ def root_transposed_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms)
     return root_transposed(done, tuple(found))
 
 
-def root_solve_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms) -> Freedoms:
-    """``inv(W) x``, likewise."""
-    return root_solve(done, _turned(basis, x))
+@dataclass(frozen=True)
+class InBasis:
+    """A step function: what another one does at a hinge, of freedoms as they are.
 
+    ``takes`` and ``gives``: whether these are freedoms that it takes, and that it gives.
+    """
 
-def root_solve_transposed_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms) -> Freedoms:
-    """``inv(W*) x``, likewise."""
-    return _turned_back(basis, root_solve_transposed(done, x))
+    fn: Callable[..., Any]
+    takes: bool = False
+    gives: bool = False
 
+    @property
+    def __name__(self) -> str:
+        return f"{self.fn.__name__}_in_basis"
 
-def _turned(basis: JointBasis, x: Freedoms) -> Freedoms:
-    return tuple(dot(row, x) for row in basis.turn)
-
-
-def _turned_back(basis: JointBasis, x: Freedoms) -> Freedoms:
-    return tuple(dot(column, x) for column in zip(*basis.turn, strict=True))
+    def __call__(self, basis: JointBasis, done: Eliminations, x: Any) -> Any:
+        """What it does, with the freedoms turned."""
+        result = self.fn(done, tuple(dot(row, x) for row in basis.turn) if self.takes else x)
+        return tuple(dot(column, result) for column in zip(*basis.turn, strict=True)) if self.gives else result
 
 
 IN_BASIS: dict[Callable[..., Any], Callable[..., Any]] = {
-    gain_times: gain_times_in_basis,
-    gain_transposed: gain_transposed_in_basis,
-    hinge_inertia_solve: hinge_inertia_solve_in_basis,
+    gain_times: InBasis(gain_times, takes=True),
+    gain_transposed: InBasis(gain_transposed, gives=True),
+    hinge_inertia_solve: InBasis(hinge_inertia_solve, takes=True, gives=True),
     root_times: root_times_in_basis,
     root_transposed: root_transposed_in_basis,
-    root_solve: root_solve_in_basis,
-    root_solve_transposed: root_solve_transposed_in_basis,
+    root_solve: InBasis(root_solve, takes=True),
+    root_solve_transposed: InBasis(root_solve_transposed, gives=True),
 }
 """What takes or gives freedoms of joints, for matrices that couple them: these read the basis first."""

@@ -24,7 +24,6 @@ from recursa.operators.expression import (
     Zero,
     known_shape,
 )
-from recursa.operators.inverse_steps import compliance_solve_at_link, compliance_times_at_link
 from recursa.operators.shapes import OF_ROBOT, ONE, Shape, Space, alike
 from recursa.operators.structure import is_diagonal, structure
 from recursa.operators.symbols import Kind, Structure
@@ -89,50 +88,43 @@ class Inversion:
         positive = Structure.SEMIDEFINITE in structure(inner)
         at_link = link_of_compliance(inner)
         if at_link is not None and positive:
-            return self._solved_at_link(expression, *at_link, operand)
+            return self.yielded(expression, *at_link, operand, inverse_steps.compliance_solve_at_link)
         columns = tuple(self.lowering.apply(inner, unit).read for unit in self.units(space))
-        reads = (operand.read, *columns)
-        if operand.of_robot:
-            return self.lowering.at_link(
-                expression, inverse_steps.SolveTotal(positive, alike(space)), reads, 0, space, operand
-            )
-        return self.lowering.new(expression, inverse_steps.SolveBlock(positive, alike(space)), reads, space, operand)
+        fn, reads = inverse_steps.Solve(positive, alike(space)), (operand.read, *columns)
+        return self.lowering.new(expression, fn, reads, space, operand)
 
     def number(self, expression: Expression, inner: Expression) -> Value:
         """``inv(inner)`` of a single number."""
         one = self.lowering.apply(Identity(ONE), None)
         by = self.lowering.apply(inner, None)
-        return self.lowering.at_link(expression, inverse_steps.divide, (one.read, by.read), 0, ONE, None)
+        return self.lowering.new(expression, inverse_steps.divide, (one.read, by.read), ONE)
 
-    def _solved_at_link(self, expression: Expression, of: Leaf, link: str, operand: Value) -> Value:
-        fn, reads = compliance_solve_at_link, ("offset", f"Upsilon{self.mark(of)}@body", operand.read)
-        return self.lowering.at_link(
-            expression, fn, reads, self.lowering.model.link_index(link), operand.space, operand
-        )
-
-    def yielded(self, expression: Expression, of: Leaf, link: str, operand: Value) -> Value:
-        """``B* Upsilon B operand``, at the link."""
-        fn, reads = compliance_times_at_link, ("offset", f"Upsilon{self.mark(of)}@body", operand.read)
-        return self.lowering.at_link(
-            expression, fn, reads, self.lowering.model.link_index(link), operand.space, operand
-        )
+    def yielded(
+        self,
+        expression: Expression,
+        of: Leaf,
+        link: str,
+        operand: Value,
+        fn: Callable[..., Any] = inverse_steps.compliance_times_at_link,
+    ) -> Value:
+        """``B* Upsilon B operand`` at the link, or what else is done there with that block."""
+        reads, at = ("offset", f"Upsilon{self.mark(of)}@body", operand.read), self.lowering.model.link_index(link)
+        return self.lowering.at_link(expression, fn, reads, at, operand.space, operand)
 
     # ---- unit vectors ----------------------------------------------------------------------------------------------
 
     def units(self, space: Space) -> list[Value]:
         """The unit vectors of a space; of joints and bodies one for each entry of a block, at all of them at once."""
         if space.name in OF_ROBOT:
-            return [self._unit(inverse_steps.UnitOfTip(k, space.size), k, space) for k in range(space.size)]
+            return [self._unit(inverse_steps.unit_of_tip(k, space.size), k, space) for k in range(space.size)]
         if space.name == "link":
-            return [self._unit(inverse_steps.UnitOfBody(k), k, space) for k in range(6)]
+            return [self._unit(inverse_steps.unit_of_body(k), k, space) for k in range(6)]
         widest = max(joint.kind.nv for joint in self.lowering.model.joints)
         return [self._unit(inverse_steps.UnitOfJoint(k), k, space) for k in range(widest)]
 
     def _unit(self, fn: Callable[..., Any], number: int, space: Space) -> Value:
-        named = Vector(f"e{number + 1}", space)
-        if space.name in OF_ROBOT:
-            return self.lowering.at_link(named, fn, ("offset",), 0, space, None)
-        return self.lowering.new(named, fn, ("joint",), space)
+        reads = ("offset" if space.name in OF_ROBOT else "joint",)
+        return self.lowering.new(Vector(f"e{number + 1}", space), fn, reads, space)
 
     # ---- other matrices than the mass matrix -----------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from recursa.operators.expression import (
     Zero,
     known_shape,
 )
-from recursa.operators.inversion import is_of_robot
+from recursa.operators.inversion import is_of_robot, letter_of
 from recursa.operators.leaves import Operators
 from recursa.operators.rewriting import Rewriting
 from recursa.operators.shapes import ONE, Shape, Space
@@ -83,9 +83,11 @@ def expression_level(given: Expression, simple: Expression, rewritings: Sequence
 
 def _leaves_armature_out(part: Expression) -> bool:
     """Whether a letter is of the bodies' mass matrix alone, and the robot has rotors too."""
-    leaf = _leaf(part)
-    own = None if leaf is None else Operators(leaf.robot)
-    return leaf is not None and own is not None and leaf.filter == Filter(own.M, Zero(own.A.shape)) and own.has_armature
+    leaf = letter_of(part)
+    if not isinstance(leaf, Leaf):
+        return False
+    own = Operators(leaf.robot)
+    return own.has_armature and leaf.filter == Filter(own.M, Zero(own.A.shape))
 
 
 def in_words(shape: Shape) -> str:
@@ -152,7 +154,7 @@ def recognition_level(simple: Expression, obstacle: object) -> Level:
     """What kind each of them is, hence what it becomes."""
     parts = list(dict.fromkeys(occurrences(simple)))
     rows = tuple((part.text(), *_recognised(part, part == obstacle)) for part in parts)
-    kinds = {leaf.kind for part in parts if (leaf := _leaf(part)) is not None}
+    kinds = {leaf.kind for leaf in map(letter_of, parts) if isinstance(leaf, Leaf)}
     letters = [kind.value for kind in Kind if kind in kinds]
     waiting = tuple(letter.text for letter in letters if RICCATI in letter.needs)
     found = [Part("", rows)]
@@ -163,11 +165,6 @@ def recognition_level(simple: Expression, obstacle: object) -> Level:
         )
     found += [Part(f"{letter.text} takes {letter.takes}") for letter in letters if letter.takes]
     return Level(3, "recognition", "of which kind each of them is", tuple(found))
-
-
-def _leaf(part: Expression) -> Leaf | None:
-    inner = part.of if isinstance(part, Inverse | Transpose) else part
-    return inner if isinstance(inner, Leaf) else None
 
 
 def _recognised(part: Expression, in_the_way: bool) -> tuple[str, str]:
@@ -187,9 +184,7 @@ def _recognised(part: Expression, in_the_way: bool) -> tuple[str, str]:
             return "vector of the state", "a recursion of its own, base to tip"
         case Transpose(of=Vector() | Constant(size=(_,))):
             return "row", "no sweep makes a single number"
-        case Leaf(kind=Kind.B):
-            return "pick-off", "a statement at one link"
-        case Transpose(of=Leaf(kind=Kind.B)):
+        case Leaf(kind=Kind.B) | Transpose(of=Leaf(kind=Kind.B)):
             return "pick-off", "a statement at one link"
         case Leaf(kind=Kind.B_CONSTRAINT) | Transpose(of=Leaf(kind=Kind.B_CONSTRAINT)):
             return "pick-off of constraints", "statements at the links that are held"
@@ -198,14 +193,11 @@ def _recognised(part: Expression, in_the_way: bool) -> tuple[str, str]:
     known = structure(part)
     if isinstance(part, Inverse) and is_of_robot(known_shape(part)):
         return "small inverse", "solved once for the robot, by the columns of the matrix or by its block at the link"
-    if Structure.DIAGONAL in known:
-        return "diagonal", "a statement at each body"
     if Structure.BLOCK_DIAGONAL in known:
-        return "block diagonal", "a statement at each body"
-    if Structure.GATHERING in known:
-        return ("one-step shift" if Structure.STRICT in known else "transition operator"), "tip to base"
-    if Structure.SPREADING in known:
-        return ("one-step shift" if Structure.STRICT in known else "transition operator"), "base to tip"
+        return ("diagonal" if Structure.DIAGONAL in known else "block diagonal"), "a statement at each body"
+    if known & (Structure.GATHERING | Structure.SPREADING):
+        way = "tip to base" if Structure.GATHERING in known else "base to tip"
+        return ("one-step shift" if Structure.STRICT in known else "transition operator"), way
     return "full matrix", "no sweep applies it"
 
 

@@ -16,7 +16,7 @@ from recursa.dynamics.hinges import ROUNDING, principal
 from recursa.errors import NoSweepError, RecursaError, ShapeError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators import steps
-from recursa.operators.arithmetic import coefficient, inverse, product, total, transpose
+from recursa.operators.arithmetic import coefficient, factors_of, inverse, product, total, transpose
 from recursa.operators.assembly import Assembly
 from recursa.operators.constrained import Constrained
 from recursa.operators.cost import cost
@@ -47,7 +47,6 @@ from recursa.operators.inverse_steps import (
     PutPartOn,
     block_times,
     diagonal_times,
-    diagonal_times_total,
     stacked,
 )
 from recursa.operators.inversion import Inversion, letter_of, link_of_compliance
@@ -56,7 +55,6 @@ from recursa.operators.propagation import Propagation, is_leaf
 from recursa.operators.rules import newton_euler
 from recursa.operators.shapes import OF_ROBOT, ONE, Shape, Space
 from recursa.operators.simplify import simplify
-from recursa.operators.steps import total_of
 from recursa.operators.symbols import OF_CONSTRAINTS, Kind, Local
 from recursa.operators.values import Lowered, Value, input_name, operand_of
 from recursa.sweeps.inputs import has_own_name
@@ -102,7 +100,7 @@ class Lowering:
     def lowered(self) -> Lowered:
         """The whole expression, in the fewest sweeps."""
         result = self.apply(self.expression, None)
-        by_links = has_own_name(result.name) or is_leaf(_first(self.expression), Kind.B)
+        by_links = has_own_name(result.name) or is_leaf(factors_of(self.expression)[0], Kind.B)
         if by_links:  # and not by bodies, one by one
             result = self.combined(self.expression, (1.0,), (result,), None)
         plan = self.steps.plan(self.expression.text(), result.name)
@@ -142,7 +140,7 @@ class Lowering:
             case Zero() | Identity() if operand is None:
                 return self._number(expression)
             case Leaf(kind=Kind.BIAS):
-                return self._definition(newton_euler)
+                return self.apply(newton_euler(self.operators)[0], None)
             case Leaf(kind=kind) if kind.value.is_vector:
                 return self._local(expression, kind.value.applied, None)
         if operand is None:
@@ -265,29 +263,23 @@ class Lowering:
         self, expression: Expression, numbers: tuple[float, ...], values: tuple[Value, ...], operand: Value | None
     ) -> Value:
         """The sum of values times numbers."""
-        space, reads = values[0].space, tuple(value.read for value in values)
-        if values[0].of_robot:  # what the robot has once: done at one link, whichever
-            fn = steps.CombinationOfNumbers if space == ONE else steps.CombinationOfTotals
-            return self.at_link(expression, fn(numbers), reads, 0, space, operand)
-        return self.new(expression, steps.Combination(numbers), reads, space, operand)
+        reads = tuple(value.read for value in values)
+        return self.new(expression, steps.Combination(numbers), reads, values[0].space, operand)
 
     def _times(self, expression: Expression, number: Value) -> Value:
         """A vector times a number that was computed."""
         vector = self.apply(expression, None)
-        reads = (vector.read, number.read)
-        if vector.of_robot:
-            fn = steps.number_times_number if vector.space == ONE else steps.total_times_number
-            return self.at_link(expression, fn, reads, 0, vector.space, number)
-        return self.new(expression, steps.times_number, reads, vector.space, number)
+        return self.new(expression, steps.times_number, (vector.read, number.read), vector.space, number)
 
     def _row_times(self, row: Expression, column: Expression, operand: Value) -> Value:
         """``x* y``: one number."""
-        vector = self.apply(column, None)
-        meaning, reads = self.meaning(row, operand), (vector.read, operand.read)
-        if vector.of_robot:
-            name = self.steps.at_link(steps.dot, reads, 0, ONE, meaning.text())
-        else:
-            name = self.steps.summed(steps.dot, reads, meaning.text())
+        meaning = self.meaning(row, operand)
+        return self.dotted(self.apply(column, None), operand, meaning, meaning.text())
+
+    def dotted(self, x: Value, y: Value, meaning: Expression, text: str) -> Value:
+        """``x* y`` of two values."""
+        reads, made = (x.read, y.read), self.steps
+        name = made.at_link(steps.dot, reads, 0, ONE, text) if x.of_robot else made.summed(steps.dot, reads, text)
         return Value(name, ONE, meaning)
 
     # ---- vectors ---------------------------------------------------------------------------------------------------
@@ -317,18 +309,11 @@ class Lowering:
         rows, columns = known_shape(expression)
         if columns != ONE or not rows.name:
             raise self.refusal(expression)
-        if rows == ONE:
-            one = isinstance(expression, Identity)
-            return self.at_link(expression, steps.one if one else steps.nought, ("offset",), 0, ONE, None)
         if rows.name in OF_ROBOT:
-            nothing = total_of((0.0,) * rows.size)
-            return self.at_link(expression, lambda _: nothing, ("offset",), 0, rows, None)
+            number = float(isinstance(expression, Identity))
+            fixed = steps.Fixed("number", number if rows == ONE else (0.0,) * rows.size)
+            return self.new(expression, fixed, ("offset",), rows)
         return self.new(expression, steps.rest if rows.name == "joint" else steps.still, ("joint",), rows)
-
-    def _definition(self, rule: Callable[[Operators], tuple[Expression, Expression] | None]) -> Value:
-        sides = rule(self.operators)
-        assert sides is not None
-        return self.apply(sides[0], None)
 
     # ---- operators -------------------------------------------------------------------------------------------------
 
@@ -393,16 +378,12 @@ class Lowering:
             for link in links
         ]
         return (
-            parts[0]
-            if len(parts) == 1
-            else self.at_link(expression, stacked, tuple(x.read for x in parts), 0, rows, operand)
+            parts[0] if len(parts) == 1 else self.new(expression, stacked, tuple(x.read for x in parts), rows, operand)
         )
 
     def _diagonal(self, expression: Expression, vector: Expression, operand: Value) -> Value:
         """``diag(d) x``."""
         reads = (self.apply(vector, None).read, operand.read)
-        if operand.of_robot:
-            return self.at_link(expression, diagonal_times_total, reads, 0, operand.space, operand)
         return self.new(expression, diagonal_times, reads, operand.space, operand)
 
     # ---- steps -----------------------------------------------------------------------------------------------------
@@ -428,14 +409,12 @@ class Lowering:
         space: Space,
         operand: Value | None = None,
     ) -> Value:
-        """A step with one result."""
+        """A step with one result, at every body; of what the robot has once at one link, whichever."""
+        if space.name in OF_ROBOT:
+            return self.at_link(expression, fn, reads, 0, space, operand)
         meaning = self.meaning(expression, operand)
         return Value(self.steps.local(fn, reads, space, meaning.text()), space, meaning)
 
     def meaning(self, expression: Expression, operand: Value | None) -> Expression:
         """What a value is of the whole expression."""
         return expression if operand is None else product((expression, operand.meaning))
-
-
-def _first(expression: Expression) -> Expression:
-    return expression.factors[0] if isinstance(expression, Product) else expression

@@ -59,13 +59,11 @@ def require_regular(expression: Expression, matrix: Array) -> None:
 
 
 def log_determinant(expression: Expression, matrix: Array) -> Array:
-    """``log |det|`` of a batch of matrices; raises :class:`SingularMatrixError` where one of them is singular."""
+    """``log |det|`` of a batch of matrices; raises :class:`SingularMatrixError` where one of them is singular.
+
+    Of complex numbers to first order in their imaginary parts, for complex steps.
+    """
     require_regular(expression, matrix)
-    return _log_determinant(matrix)
-
-
-def _log_determinant(matrix: Array) -> Array:
-    """Of complex numbers to first order in their imaginary parts, for complex steps."""
     if not np.iscomplexobj(matrix):
         return np.linalg.slogdet(matrix)[1]
     real = np.linalg.slogdet(matrix.real)[1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recursa.operators import steps
-from recursa.operators.arithmetic import coefficient, product, scaled, total, transpose
-from recursa.operators.expression import Expression, Leaf, Product, Sum, Transpose
+from recursa.operators.arithmetic import coefficient, factors_of, product, scaled, total, transpose
+from recursa.operators.expression import Expression, Leaf, Sum, Transpose
 from recursa.operators.symbols import Kind, Structure
 from recursa.operators.values import Value
 
@@ -99,6 +99,6 @@ class Propagation:
     def _first_spelled_out(self, term: Expression) -> tuple[Expression, Expression]:
         """The first factor of a term, spelled out, and the rest."""
         number, inner = coefficient(term)
-        factors = inner.factors if isinstance(inner, Product) else (inner,)
+        factors = factors_of(inner)
         first, *rest = (*self.spelled_out(factors[0]), *factors[1:])
         return first, scaled(number, product(rest))

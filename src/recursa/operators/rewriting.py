@@ -8,8 +8,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from recursa.operators.accelerations import joint_accelerations, link_accelerations
-from recursa.operators.arithmetic import coefficient, diagonal, functional, inverse, product, scaled, total, transpose
+from recursa.operators.arithmetic import (
+    coefficient,
+    diagonal,
+    factors_of,
+    functional,
+    inverse,
+    product,
+    scaled,
+    terms_of,
+    total,
+    transpose,
+)
 from recursa.operators.cost import cost
 from recursa.operators.expression import (
     Diagonal,
@@ -107,16 +117,39 @@ def _solved(factors: tuple[Expression, ...], table: Table) -> Iterator[tuple[Rew
         yield Rewriting(rule, equation, before, after), product((*factors[:-2], after))
 
 
+def joint_accelerations(o: Operators, y: Expression | None, weight: float) -> Expression:
+    """``inv(mass) (y + weight C)``: Rodriguez & Kreutz-Delgado's Algorithm 4, (66)-(73).
+
+    With ``u = inv(D) (y - H psi (K y + P a + b)) - G* gravity`` it is ``u - K* psi* (H* u + a)``, weight -1;
+    gravity stands by itself since ``psi M gravity = P gravity``.
+    """
+    u = _smoothed_rates(o, y, weight)
+    return u - o.K.T @ o.psi.T @ (o.H.T @ u + scaled(-weight, o.a))
+
+
+def link_accelerations(o: Operators, y: Expression | None, weight: float) -> Expression:
+    """``phi* (H* inv(mass) (y + weight C) - weight a)``: ``psi* (H* u + a)`` with weight -1, Jain & Rodriguez (21)."""
+    return o.psi.T @ (o.H.T @ _smoothed_rates(o, y, weight) + scaled(-weight, o.a))
+
+
+def _smoothed_rates(o: Operators, y: Expression | None, weight: float) -> Expression:
+    """The u of both."""
+    a, b, gravity = (scaled(-weight, x) for x in (o.a, o.b, o.gravity))
+    bias = o.P @ a + b
+    innovations = -(o.H @ o.psi @ bias) if y is None else y - o.H @ o.psi @ (o.K @ y + bias)
+    return o.D.inverse() @ innovations - o.G.T @ gravity
+
+
 def _without_bias(torques: Expression, o: Operators) -> tuple[Expression | None, float]:
     """``y`` and the number of ``y + number C``; None where y is nothing."""
-    weights = {inner: number for number, inner in map(coefficient, _terms(torques))}
+    weights = {inner: number for number, inner in map(coefficient, terms_of(torques))}
     weight = weights.pop(o.C, 0.0)
     return (total(scaled(number, inner) for inner, number in weights.items()) if weights else None), weight
 
 
 def _of_links(joints_and_bias: Expression, table: Table) -> Expression | None:
     """``phi* (number H* inv(mass) (y + weight C) - number weight a + rest)``; None where it is something else."""
-    o, terms = table.operators, _terms(joints_and_bias)
+    o, terms = table.operators, terms_of(joints_and_bias)
     own = {inner: number for number, inner in map(coefficient, terms)}
     for inner, number in own.items():
         if isinstance(inner, Product) and inner.factors[:2] == (transpose(o.H), table.inverse_of_mass):
@@ -128,14 +161,10 @@ def _of_links(joints_and_bias: Expression, table: Table) -> Expression | None:
     return None
 
 
-def _terms(expression: Expression) -> tuple[Expression, ...]:
-    return expression.terms if isinstance(expression, Sum) else (expression,)
-
-
 def _cancelled(factors: tuple[Expression, ...], place: int, found: Inverse) -> Iterator[tuple[Rewriting, Expression]]:
     """``inv(x) x = I`` and ``x inv(x) = I`` around the place of an inverse."""
     x = found.of
-    own = x.factors if isinstance(x, Product) else (x,)
+    own = factors_of(x)
     for start, end in ((place + 1, place + 1 + len(own)), (place - len(own), place)):
         if start >= 0 and factors[start:end] == own:
             low, high = min(start, place), max(end, place + 1)
@@ -164,7 +193,7 @@ def _common_factors(expression: Sum) -> Iterator[tuple[Rewriting, Expression]]:
     for end in (0, -1):
         groups: dict[Expression, list[Expression]] = {}
         for term in expression.terms:
-            groups.setdefault(_factors(term)[end], []).append(term)
+            groups.setdefault(factors_of(coefficient(term)[1])[end], []).append(term)
         for shared, terms in groups.items():
             if len(terms) < 2:
                 continue
@@ -174,16 +203,10 @@ def _common_factors(expression: Sum) -> Iterator[tuple[Rewriting, Expression]]:
             yield Rewriting("common factor", ARITHMETIC, total(terms), taken), total((taken, *rest))
 
 
-def _factors(term: Expression) -> tuple[Expression, ...]:
-    inner = coefficient(term)[1]
-    return inner.factors if isinstance(inner, Product) else (inner,)
-
-
 def _without(term: Expression, end: int) -> Expression:
     """A term without its first or last factor; an identity is left of a term that is nothing else."""
-    factors = _factors(term)
-    number, _ = coefficient(term)
-    rest = factors[1:] if end == 0 else factors[:-1]
+    number, inner = coefficient(term)
+    rest = factors_of(inner)[1:] if end == 0 else factors_of(inner)[:-1]
     return scaled(number, product(rest))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from recursa.diagonal.equations import INERTIA_RATE
@@ -14,8 +15,9 @@ from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_RATE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
-from recursa.operators import inverse_steps, root_steps, steps
-from recursa.operators.steps import Combination, CombinationOfNumbers, CombinationOfTotals
+from recursa.operators import inverse_steps, steps
+from recursa.operators.inverse_steps import IN_BASIS, Solve
+from recursa.operators.steps import Combination, Once
 from recursa.operators.symbols import Kind
 from recursa.operators.values import Lowered
 from recursa.sweeps.inputs import has_own_name
@@ -34,16 +36,16 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     steps.armature_times: ("{y}(k) = A(k) {x}(k)",),
     steps.hinge_inertia_times: ("{y}(k) = D(k) {x}(k)",),
     steps.hinge_inertia_solve: ("{y}(k) = D⁻¹(k) {x}(k)",),
-    root_steps.inertia_root_times: ("{y}(k) = W_M(k) {x}(k), W_M W_M* = M",),
-    root_steps.inertia_root_transposed: ("{y}(k) = W_M*(k) {x}(k), W_M W_M* = M",),
-    root_steps.inertia_root_solve: ("{y}(k) = W_M⁻¹(k) {x}(k), W_M W_M* = M",),
-    root_steps.inertia_root_solve_transposed: ("{y}(k) = W_M*⁻¹(k) {x}(k), W_M W_M* = M",),
-    root_steps.root_times: ("{y}(k) = W(k) {x}(k), W W* = D",),
-    root_steps.root_transposed: ("{y}(k) = W*(k) {x}(k), W W* = D",),
-    root_steps.root_solve: ("{y}(k) = W⁻¹(k) {x}(k), W W* = D",),
-    root_steps.root_solve_transposed: ("{y}(k) = W*⁻¹(k) {x}(k), W W* = D",),
-    steps.gain_times: ("{y}(k) = G(k) {x}(k)",),
-    steps.gain_transposed: ("{y}(k) = G*(k) {x}(k)",),
+    steps.inertia_root_times: ("{y}(k) = W_M(k) {x}(k), W_M W_M* = M",),
+    steps.inertia_root_transposed: ("{y}(k) = W_M*(k) {x}(k), W_M W_M* = M",),
+    steps.inertia_root_solve: ("{y}(k) = W_M⁻¹(k) {x}(k), W_M W_M* = M",),
+    steps.inertia_root_solve_transposed: ("{y}(k) = W_M*⁻¹(k) {x}(k), W_M W_M* = M",),
+    steps.root_times: ("{y}(k) = W(k) {x}(k), W W* = D",),
+    steps.root_transposed: ("{y}(k) = W*(k) {x}(k), W W* = D",),
+    steps.root_solve: ("{y}(k) = W⁻¹(k) {x}(k), W W* = D",),
+    steps.root_solve_transposed: ("{y}(k) = W*⁻¹(k) {x}(k), W W* = D",),
+    steps.gain_times: ("{y}(k) = {done}(k) {x}(k)",),
+    steps.gain_transposed: ("{y}(k) = {done}*(k) {x}(k)",),
     steps.projected: ("{y}(k) = τ̄(k) {x}(k)",),
     steps.projected_transposed: ("{y}(k) = τ̄*(k) {x}(k)",),
     steps.joint_cross: ("{y}(k) = crf(H*(k) {v}(k)) {x}(k)",),
@@ -64,29 +66,18 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     steps.put_on: ("{y}(k) = φ(k,link) {f} at the link's body k, zero at others",),
     steps.taken_from: ("{y} = φ*(k,link) {x}(k) of the link's body k",),
     inverse_steps.UnitOfJoint: ("{y}(k) = 1 for one freedom of joint k, 0 for the others",),
-    inverse_steps.UnitOfBody: ("{y}(k) = 1 for one of the six numbers of body k, 0 for the others",),
-    inverse_steps.UnitOfTip: ("{y} = 1 for one of the numbers at pick-offs, 0 for the others",),
     inverse_steps.ones: ("{y}(k) = 1 for every freedom of joint k",),
     inverse_steps.PutPartOn: ("{y}(k) = φ(k,link) of the link's six numbers of {f}, at its body k, zero at others",),
     inverse_steps.stacked: ("{y} = {parts}, under each other",),
-    inverse_steps.SolveBlock: ("{y}(k) solves X(k) {y}(k) = {x}(k), the columns of X(k) being {columns}",),
-    inverse_steps.SolveTotal: ("{y} solves X {y} = {x}, the columns of X being {columns}",),
+    Solve: ("{y}(k) solves X(k) {y}(k) = {x}(k), the columns of X(k) being {columns}",),
     inverse_steps.compliance_solve_at_link: ("{y} = [φ*(k,link) {of}(k) φ(k,link)]⁻¹ {x}, of the link's body k",),
     inverse_steps.compliance_times_at_link: ("{y} = φ*(k,link) {of}(k) φ(k,link) {f}, of the link's body k",),
     inverse_steps.LogDeterminant: ("{y} = Σ log det X(k), the columns of X(k) being {columns}",),
     inverse_steps.divide: ("{y} = {x} / {by}",),
     inverse_steps.diagonal_times: ("{y}(k) = {diagonal}(k) {x}(k), entry by entry",),
-    inverse_steps.diagonal_times_total: ("{y} = {diagonal} {x}, entry by entry",),
     inverse_steps.block_times: ("{y}(k) = X(k) {x}(k), the columns of X(k) being {columns}",),
     inverse_steps.block_of: ("{y}(k) = the block whose columns are {columns}",),
     inverse_steps.joint_basis: ("{y}(k) = freedoms of joint k in which the block with columns {columns} is diagonal",),
-    inverse_steps.gain_times_in_basis: ("{y}(k) = {done}(k) {x}(k)",),
-    inverse_steps.gain_transposed_in_basis: ("{y}(k) = {done}*(k) {x}(k)",),
-    inverse_steps.hinge_inertia_solve_in_basis: ("{y}(k) = D⁻¹(k) {x}(k), with the D that belongs to {done}",),
-    inverse_steps.root_times_in_basis: ("{y}(k) = W(k) {x}(k), with the W that belongs to {done}",),
-    inverse_steps.root_transposed_in_basis: ("{y}(k) = W*(k) {x}(k), with the W that belongs to {done}",),
-    inverse_steps.root_solve_in_basis: ("{y}(k) = W⁻¹(k) {x}(k), with the W that belongs to {done}",),
-    inverse_steps.root_solve_transposed_in_basis: ("{y}(k) = W*⁻¹(k) {x}(k), with the W that belongs to {done}",),
     inverse_steps.eliminate_in_basis: (
         "{y}(k) = {inertia}(k) + Σ φ(k,c) {y}+(c) φ*(k,c)   (34)-(36)",
         "{z}(k) = {y}(k) H*(k) D⁻¹(k), D(k) = H(k) {y}(k) H*(k) + {basis}(k), {y}+(k) = (I - {z}(k) H(k)) {y}(k)",
@@ -97,6 +88,10 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     ),
 }
 """By the step's function (or its class): y and z are what it writes, other names its arguments."""
+_FIXED = {
+    "unit_of_body": ("{y}(k) = 1 for one of the six numbers of body k, 0 for the others",),
+    "unit_of_tip": ("{y} = 1 for one of the numbers at pick-offs, 0 for the others",),
+}
 _RICCATI = (
     "the articulated-body recursion",
     "P(k) = M(k) + Σ φ(k,c) P+(c) φ*(k,c)   (34)-(36)",
@@ -154,9 +149,10 @@ def statements(step: Step, wanted: Iterable[str]) -> tuple[str, ...]:
     >>> [line for step in lower(o.psi @ o.E_phi).plan.sweeps[0].steps for line in statements(step, ["x3"])][-1]
     'x3(k) = Σ φ(k,c) [τ̄(c) x3(c) + x1(c)]'
     """
+    step = _unwrapped(step)
     names = [_plain(name) for name in step.writes]
-    if isinstance(step.fn, Combination | CombinationOfTotals | CombinationOfNumbers):
-        at = "(k)" if isinstance(step.fn, Combination) else ""
+    if isinstance(step.fn, Combination):
+        at = "" if _at_link(step) else "(k)"
         return (f"{names[0]}{at} = {_weighted(step.fn.numbers, [_plain(x) + at for x in step.reads])}",)
     if step.fn in _OF_STATE:
         return _OF_STATE[step.fn][1:]
@@ -171,9 +167,25 @@ def statements(step: Step, wanted: Iterable[str]) -> tuple[str, ...]:
     return tuple(text.format(**values) for text in (own, *further))
 
 
+def _unwrapped(step: Step) -> Step:
+    return replace(step, fn=step.fn.fn) if isinstance(step.fn, Once) else step
+
+
 def _of_operator(step: Step) -> tuple[str, ...] | None:
-    found = _OF_OPERATORS.get(step.fn)
-    return _OF_OPERATORS.get(type(step.fn)) if found is None else found
+    """The texts of a step of an operator; what the robot has once has no place."""
+    turned = next((fn for fn, in_basis in IN_BASIS.items() if in_basis == step.fn), None)
+    texts = _OF_OPERATORS.get(turned or step.fn) or _OF_OPERATORS.get(type(step.fn)) or _FIXED.get(step.fn.__name__)
+    if texts is None:
+        return None
+    if turned is not None and "{done}" not in texts[0]:
+        return (f"{texts[0]}, of the matrix that {{done}} is of",)
+    anywhere = step.fn is inverse_steps.diagonal_times or isinstance(step.fn, Solve)
+    return tuple(text.replace("(k)", "") for text in texts) if anywhere and _at_link(step) else texts
+
+
+def _at_link(step: Step) -> bool:
+    """Whether it makes what the robot has once."""
+    return step.writes[0].endswith("@robot")
 
 
 def _values(step: Step) -> dict[str, str]:
@@ -195,7 +207,8 @@ def meaning(step: Step) -> tuple[str, str]:
     >>> meaning(lower(o.phi @ o.M).plan.sweeps[-1].steps[-1])
     ('x4', '= φ M x')
     """
-    if _of_operator(step) is not None or isinstance(step.fn, Combination | CombinationOfTotals | CombinationOfNumbers):
+    step = _unwrapped(step)
+    if _of_operator(step) is not None or isinstance(step.fn, Combination):
         return _plain(step.writes[0]), f"= {step.equation}"
     words = _OF_STATE[step.fn][0] if step.fn in _OF_STATE else step.equation
     if step.fn in _OF_VELOCITY:

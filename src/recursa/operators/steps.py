@@ -6,17 +6,18 @@ so each function takes them as what it needs. Joint vectors are tuples with an e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from inspect import Signature, signature
 from typing import Any, ClassVar
 
-from recursa.dynamics.articulated import Elimination, filtered, smoothed
+from recursa.dynamics.articulated import Elimination, filtered, innovated, smoothed
 from recursa.dynamics.compliance import yielding
 from recursa.dynamics.factorization import six_by_six
 from recursa.model.model import Joint
 from recursa.operational.plans import compliance_entries
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
-from recursa.spatial.scalars import Scalar, reciprocal
+from recursa.spatial.scalars import Scalar, reciprocal, sqrt, where
 from recursa.spatial.small_systems import solve_positive
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
@@ -26,7 +27,9 @@ Freedoms = tuple[Scalar, ...]
 
 
 class Stacked(tuple[Scalar, ...]):
-    """The numbers at several pick-offs, six for each; unlike plain tuples they are added up entry by entry."""
+    """What the robot has once, numbers at pick-offs or of constraints; unlike plain tuples they are added up entry by
+    entry.
+    """
 
     __slots__ = ()
 
@@ -35,7 +38,26 @@ class Stacked(tuple[Scalar, ...]):
         return cls(entries)
 
     def __add__(self, other: Any) -> Any:
-        return Stacked(a + b for a, b in zip(self, other, strict=True))
+        return Stacked(a + b for a, b in zip(self, entries_of(other), strict=True))
+
+
+@dataclass(frozen=True)
+class Once:
+    """A step function: what another one makes at a link, as what the robot has once."""
+
+    fn: Callable[..., Any]
+
+    @property
+    def __name__(self) -> str:
+        return self.fn.__name__
+
+    @property
+    def __signature__(self) -> Signature:
+        return signature(self.fn)
+
+    def __call__(self, *arguments: Any) -> Stacked:
+        """The numbers, which are added up."""
+        return Stacked(entries_of(self.fn(*arguments)))
 
 
 Total = Sequence[Scalar] | Six
@@ -139,6 +161,85 @@ def projected_transposed(done: Eliminations, x: Six) -> Six:
 def hinge_inertia_solve(done: Eliminations, x: Freedoms) -> Freedoms:
     """``inv(D) x``: absorbed in one order, answered in the other, as with any L D L* factors."""
     return smoothed(done, filtered(done, x, Force.zero())[0], Motion.zero())[0]
+
+
+# ---- the root W of the hinge inertia: D = W W*, W lower triangular with a positive diagonal --------------------------
+# Freedom by freedom, from the eliminations that made P: D = L d L*, W = L sqrt(d). With one freedom W is D^(1/2).
+
+
+def root_times(done: Eliminations, x: Freedoms) -> Freedoms:
+    """``W x``."""
+    z, found = Force.zero(), []
+    for (column, u, inverse_d), value in zip(done, x, strict=True):
+        root = sqrt(inverse_d)
+        found.append(column.dot(z) + value / root)
+        z = z + u * (value * root)
+    return tuple(found)
+
+
+def root_transposed(done: Eliminations, x: Freedoms) -> Freedoms:
+    """``W* x``."""
+    carried, found = Motion.zero(), []
+    for (column, u, inverse_d), value in zip(reversed(done), reversed(x), strict=True):
+        found.append((value + carried.dot(u) * inverse_d) / sqrt(inverse_d))
+        carried = carried + column * value
+    return tuple(reversed(found))
+
+
+def root_solve(done: Eliminations, x: Freedoms) -> Freedoms:
+    """``inv(W) x``."""
+    innovations, _, _ = innovated(done, x, Force.zero())
+    return tuple(value * sqrt(inverse_d) for value, (_, _, inverse_d) in zip(innovations, done, strict=True))
+
+
+def root_solve_transposed(done: Eliminations, x: Freedoms) -> Freedoms:
+    """``inv(W*) x``."""
+    normalized = [value * sqrt(inverse_d) for value, (_, _, inverse_d) in zip(x, done, strict=True)]
+    return smoothed(done, normalized, Motion.zero())[0]
+
+
+# ---- that of the link inertia: M = W_M W_M* --------------------------------------------------------------------------
+
+
+def _inertia_root(inertia: RigidInertia) -> list[list[Scalar]]:
+    """The rows of the lower Cholesky factor of a link inertia; a pivot of zero has a column of zeros."""
+    rows = rows_of(six_by_six(whole(inertia)))
+    root: list[list[Scalar]] = [[0.0] * 6 for _ in range(6)]
+    for k in range(6):
+        left = [rows[i][k] - sum((root[i][j] * root[k][j] for j in range(k)), start=0.0) for i in range(k, 6)]
+        positive = left[0] > 0.0
+        pivot = sqrt(where(positive, left[0], 1.0))
+        for i in range(k, 6):
+            root[i][k] = where(positive, left[i - k] / pivot, 0.0)
+    return root
+
+
+def inertia_root_times(inertia: RigidInertia, x: Six) -> Six:
+    """``W_M x``."""
+    root, entries = _inertia_root(inertia), x.components()
+    return Motion.of([sum((root[i][j] * entries[j] for j in range(i + 1)), start=0.0) for i in range(6)])
+
+
+def inertia_root_transposed(inertia: RigidInertia, x: Six) -> Six:
+    """``W_M* x``."""
+    root, entries = _inertia_root(inertia), x.components()
+    return Motion.of([sum((root[i][j] * entries[i] for i in range(j, 6)), start=0.0) for j in range(6)])
+
+
+def inertia_root_solve(inertia: RigidInertia, x: Six) -> Six:
+    """``inv(W_M) x``."""
+    root, found = _inertia_root(inertia), list[Scalar]()
+    for i, entry in enumerate(x.components()):
+        found.append((entry - sum((root[i][j] * y for j, y in enumerate(found)), start=0.0)) / root[i][i])
+    return Motion.of(found)
+
+
+def inertia_root_solve_transposed(inertia: RigidInertia, x: Six) -> Six:
+    """``inv(W_M*) x``."""
+    root, found = _inertia_root(inertia), list(x.components())
+    for i in reversed(range(6)):
+        found[i] = (found[i] - sum((root[j][i] * found[j] for j in range(i + 1, 6)), start=0.0)) / root[i][i]
+    return Motion.of(found)
 
 
 # ---- cross operators -------------------------------------------------------------------------------------------------
@@ -252,14 +353,11 @@ class Combination:
     __name__: ClassVar[str] = "combine"
 
     def __call__(self, *vectors: Any) -> Any:
-        """The sum, of link or joint vectors."""
-        if isinstance(vectors[0], Motion | Force):
-            return Motion.of(_combined(self.numbers, [x.components() for x in vectors]))
-        return _combined(self.numbers, vectors)
-
-
-def _combined(numbers: tuple[float, ...], vectors: Sequence[Sequence[Scalar]]) -> tuple[Scalar, ...]:
-    return tuple(_weighted(numbers, entries) for entries in zip(*vectors, strict=True))
+        """The sum, of link or joint vectors, of what the robot has once, or of single numbers."""
+        if not isinstance(vectors[0], Motion | Force | tuple):
+            return _weighted(self.numbers, vectors)
+        columns = zip(*map(entries_of, vectors), strict=True)
+        return alike(vectors[0], [_weighted(self.numbers, entries) for entries in columns])
 
 
 def _weighted(numbers: tuple[float, ...], entries: Sequence[Scalar]) -> Scalar:
@@ -275,30 +373,6 @@ def _weighted(numbers: tuple[float, ...], entries: Sequence[Scalar]) -> Scalar:
     return total
 
 
-@dataclass(frozen=True)
-class CombinationOfTotals:
-    """A step function: the same of numbers at pick-offs, which the robot has once."""
-
-    numbers: tuple[float, ...]
-    __name__: ClassVar[str] = "combine_totals"
-
-    def __call__(self, *vectors: Total) -> Total:
-        """The sum."""
-        return total_of(_combined(self.numbers, [entries_of(x) for x in vectors]))
-
-
-@dataclass(frozen=True)
-class CombinationOfNumbers:
-    """A step function: the same of single numbers."""
-
-    numbers: tuple[float, ...]
-    __name__: ClassVar[str] = "combine_numbers"
-
-    def __call__(self, *values: Scalar) -> Scalar:
-        """The sum."""
-        return _weighted(self.numbers, values)
-
-
 def dot(x: Sequence[Scalar] | Six, y: Sequence[Scalar] | Six) -> Scalar:
     """``x* y``: a body's share of it."""
     total = 0.0
@@ -308,18 +382,8 @@ def dot(x: Sequence[Scalar] | Six, y: Sequence[Scalar] | Six) -> Scalar:
 
 
 def times_number(x: Any, number: Scalar) -> Any:
-    """A vector times a number, at one body."""
-    return x * number if isinstance(x, Motion | Force) else tuple(entry * number for entry in x)
-
-
-def total_times_number(x: Total, number: Scalar) -> Total:
-    """The same of numbers at pick-offs, which the robot has once."""
-    return total_of([entry * number for entry in entries_of(x)])
-
-
-def number_times_number(x: Scalar, number: Scalar) -> Scalar:
-    """The same of two numbers."""
-    return x * number
+    """A vector, or a number, times a number."""
+    return tuple(entry * number for entry in x) if type(x) in (tuple, Stacked) else x * number
 
 
 def rest(joint: Joint) -> Freedoms:
@@ -327,19 +391,23 @@ def rest(joint: Joint) -> Freedoms:
     return (0.0,) * len(joint.armature)
 
 
-def still(_: Any) -> Motion:
-    """Zero at a body or a link."""
-    return Motion.zero()
+@dataclass(frozen=True)
+class Fixed:
+    """A step function: the same numbers wherever it is asked."""
+
+    name: str
+    value: Any
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self, _: Any) -> Any:
+        """The numbers."""
+        return self.value
 
 
-def nought(_: Any) -> float:
-    """The number 0."""
-    return 0.0
-
-
-def one(_: Any) -> float:
-    """The number 1."""
-    return 1.0
+still = Fixed("still", Motion.zero())
 
 
 def put_on(offset: Transform, f: Sequence[Scalar] | Six) -> Force:
@@ -357,6 +425,6 @@ def entries_of(f: Total) -> Sequence[Scalar]:
     return f.components() if isinstance(f, Motion | Force) else f
 
 
-def total_of(entries: Sequence[Scalar]) -> Total:
-    """Numbers at pick-offs, in a form that can be added up: six of one link, or more of several."""
-    return Motion.of(entries) if len(entries) == 6 else Stacked(entries)
+def alike(x: Six | Sequence[Scalar], entries: Sequence[Scalar]) -> Motion | tuple[Scalar, ...]:
+    """Entries as a vector of the kind that x is: of a link or of a joint."""
+    return Motion.of(entries) if isinstance(x, Motion | Force) else tuple(entries)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, Flag, auto
 from typing import Any, Literal, NamedTuple
 
-from recursa.operators import root_steps, steps
+from recursa.operators import steps
 
 
 class Structure(Flag):
@@ -203,10 +203,10 @@ class Kind(Enum):
     M_ROOT = Symbol(  # without sides: a triangular root depends on the axes
         "W_M", "W_M", "W_M", "root of the link inertia", "W_M W_M* = M, lower triangular at each body",
         "link", "link", _S.BLOCK_DIAGONAL, multiplications=21, steady=True,
-        applied=_at(root_steps.inertia_root_times, "inertia"),
-        transposed=_at(root_steps.inertia_root_transposed, "inertia"),
-        inverted=_at(root_steps.inertia_root_solve, "inertia"),
-        inverted_transposed=_at(root_steps.inertia_root_solve_transposed, "inertia"),
+        applied=_at(steps.inertia_root_times, "inertia"),
+        transposed=_at(steps.inertia_root_transposed, "inertia"),
+        inverted=_at(steps.inertia_root_solve, "inertia"),
+        inverted_transposed=_at(steps.inertia_root_solve_transposed, "inertia"),
     )  # fmt: skip
     R = Symbol(
         "R", "R", "R", "composite-body inertia", "R = M + E_φ R E_φ*, diagonal blocks", "link", "link", _INERTIA,
@@ -228,10 +228,10 @@ class Kind(Enum):
         "W", "W", "W", "root of the hinge inertia", "W W* = D, lower triangular at each joint",
         "joint", "joint", _S.BLOCK_DIAGONAL,
         sides=("joint", "joint"), multiplications=2, needs=(RICCATI,), mass_alone=True,
-        applied=_at(root_steps.root_times, "elimination"),
-        transposed=_at(root_steps.root_transposed, "elimination"),
-        inverted=_at(root_steps.root_solve, "elimination"),
-        inverted_transposed=_at(root_steps.root_solve_transposed, "elimination"),
+        applied=_at(steps.root_times, "elimination"),
+        transposed=_at(steps.root_transposed, "elimination"),
+        inverted=_at(steps.root_solve, "elimination"),
+        inverted_transposed=_at(steps.root_solve_transposed, "elimination"),
     )  # fmt: skip
     G = Symbol(
         "G", "G", "G", "Kalman gain", "G = P H* inv(D)", "link", "joint", _S.BLOCK_DIAGONAL,
