@@ -21,7 +21,7 @@ from recursa.dynamics.inverse import off, pushing
 from recursa.dynamics.springs import driving
 from recursa.model.equations import NO_LINK, Closing
 from recursa.model.model import WORLD, Model
-from recursa.spatial.scalars import Scalar
+from recursa.spatial.scalars import Scalar, is_zero
 from recursa.spatial.small_systems import solve_ranked
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force
@@ -170,22 +170,18 @@ def _square(entries: Sequence[Scalar], n: int) -> list[list[Scalar]]:
     return [list(entries[k * n : k * n + n]) for k in range(n)]
 
 
-def _is_zero(x: Scalar) -> bool:
-    return isinstance(x, float) and x == 0.0
-
-
 def _less(x: Scalar, y: Scalar) -> Scalar:
-    return x if _is_zero(y) else x - y
+    return x if is_zero(y) else x - y
 
 
 def _minus(x: Scalar) -> Scalar:
-    return 0.0 if _is_zero(x) else -x
+    return 0.0 if is_zero(x) else -x
 
 
 def _dot(row: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
     """Without what is zero for good in the first."""
     total: Scalar = 0.0
     for x, y in zip(row, other, strict=True):
-        if not _is_zero(x):
-            total = x * y if _is_zero(total) else total + x * y
+        if not is_zero(x):
+            total = x * y if is_zero(total) else total + x * y
     return total
