@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 from every_size import fastest
+from recursa.counts.solving import solve_symmetric
 
 import recursa as rc
 from recursa.counts.polynomials import Polynomial
-from recursa.counts.solving import solve_symmetric
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.mass_matrix import equations_of_motion_plan
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS

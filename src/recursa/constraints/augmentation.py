@@ -36,8 +36,8 @@ from recursa.constraints.rows import Felt, Pull, Response, marking, row_bodies, 
 from recursa.dynamics.articulated import Elimination
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import Joint, Model
-from recursa.spatial.scalars import Scalar
-from recursa.spatial.small_systems import Ranked, factored, is_zero, null_vectors, shortest, solve_ranked
+from recursa.spatial.scalars import Scalar, is_zero
+from recursa.spatial.small_systems import Ranked, factored, null_vectors, shortest, solve_ranked
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Step, Sweep, Values, base_to_tip, tip_to_base

@@ -67,8 +67,8 @@ from recursa.dynamics.springs import driving
 from recursa.model.equations import NO_LINK, Closing, Relating
 from recursa.model.model import Model
 from recursa.spatial.rotation import Rotation
-from recursa.spatial.scalars import Scalar
-from recursa.spatial.small_systems import is_zero, solve_ranked
+from recursa.spatial.scalars import Scalar, is_zero
+from recursa.spatial.small_systems import solve_ranked
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, Vec3
 from recursa.spatial.vectors6 import Force, Motion

@@ -40,8 +40,8 @@ from recursa.dynamics.configuration import random_state
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.equations import Closing, Equation, Telling
 from recursa.model.model import Model
-from recursa.spatial.scalars import Scalar
-from recursa.spatial.small_systems import exchange_both_ways, exchanged, in_steps, inverse_pivot, is_zero, largest_first
+from recursa.spatial.scalars import Scalar, is_zero
+from recursa.spatial.small_systems import exchange_both_ways, exchanged, in_steps, inverse_pivot, largest_first
 from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, run
 
 LARGEST_BLOCK = 18  # rows: constraints that share joints are joined up to this size, as three welds

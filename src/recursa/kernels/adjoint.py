@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from recursa.errors import UntraceableError
 from recursa.kernels.graph import LEAVES, Condition, Graph, Traced
-from recursa.spatial.scalars import Scalar, cos, sin
+from recursa.spatial.scalars import Scalar, cos, is_zero, sin
 
 Share = Callable[[Scalar], Scalar]
 
@@ -35,7 +35,7 @@ def gradient(output: Scalar, inputs: Sequence[Traced]) -> list[Scalar]:
     adjoints: dict[int, Scalar] = {output.number: 1.0}
     for number in reversed(output.graph.reachable([output.number])):
         adjoint = adjoints.get(number, 0.0)
-        if not _is_zero(adjoint):
+        if not is_zero(adjoint):
             for operand, share in _shares(output.graph, number):
                 _add(adjoints, operand, share(adjoint))
     return [adjoints.get(one.number, 0.0) for one in inputs]
@@ -48,7 +48,7 @@ def tangent(outputs: Sequence[Scalar], direction: Mapping[Traced, Scalar]) -> li
     for number in traced[0].graph.reachable([one.number for one in traced]) if traced else ():
         for operand, share in _shares(traced[0].graph, number):
             change = changes.get(operand, 0.0)
-            if not _is_zero(change):
+            if not is_zero(change):
                 _add(changes, number, share(change))
     return [changes.get(one.number, 0.0) if isinstance(one, Traced) else 0.0 for one in outputs]
 
@@ -101,7 +101,3 @@ def _value(graph: Graph, number: int) -> Scalar:
     """A constant as a number, so that products with it fold; anything else as it is."""
     op, operands = graph.nodes[number]
     return float(operands[0]) if op == "const" else Traced(graph, number)
-
-
-def _is_zero(x: Scalar) -> bool:
-    return not isinstance(x, Traced) and float(x) == 0.0

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from recursa.kernels.classes import Output, Slot
 from recursa.kernels.graph import Node
-from recursa.kernels.loop_layout import Results, is_zero
+from recursa.kernels.loop_layout import Results
+from recursa.spatial.scalars import is_zero
 from recursa.sweeps.plan import APART, PAIRS
 
 if TYPE_CHECKING:

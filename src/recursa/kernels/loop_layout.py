@@ -19,7 +19,7 @@ from recursa.kernels.graph import LEAVES, Graph, Node, Traced
 from recursa.kernels.history import History
 from recursa.kernels.observe import Observation, Unknown, numbers_of, rebuilt
 from recursa.model.model import WORLD, Model
-from recursa.spatial.scalars import Scalar
+from recursa.spatial.scalars import Scalar, is_zero
 from recursa.sweeps.engine import Values, visiting_order
 from recursa.sweeps.plan import BODIES, DOMAINS, Direction, Plan
 
@@ -60,11 +60,6 @@ class Results:
         """The stored numbers they need: area, body or link, slot."""
         nodes = self.graph.reachable(x for x in self.outputs if isinstance(x, int))
         return [self.graph.nodes[k].operands for k in nodes if self.graph.nodes[k].op == "load"]  # type: ignore[misc]
-
-
-def is_zero(output: Output) -> bool:
-    """Whether an entry of the result is zero for good; the number of a node may be 0, too."""
-    return isinstance(output, float) and output == 0.0
 
 
 def results(history: History, seen: Observation, gather: Callable[[Values], Iterable[Scalar]]) -> Results:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from recursa.kernels.loop_layout import is_zero
 from recursa.kernels.loop_writer import LoopWriter
+from recursa.spatial.scalars import is_zero
 
 _ROWS, _COLUMNS = 4, 2  # of a product at once, so that what is loaded is used several times
 _STRIP = 8  # columns that stay in the cache while all rows go by: a multiple of _COLUMNS

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from recursa.spatial.scalars import Scalar, sqrt, where
-from recursa.spatial.small_systems import exchanged, largest_first
+from recursa.spatial.small_systems import dot, exchanged, largest_first
 
 LEAST_DAMPING = 1e-11  # rad^2, m^2: what keeps a singular Jacobian from an infinite step
 SMALLEST_ROW = 1e-18  # the square of a row, in the same units, that counts as no row when null spaces are taken
@@ -175,11 +175,6 @@ def _without(vector: list[Scalar], basis: Sequence[list[Scalar]]) -> list[Scalar
         share = dot(unit, vector)
         vector = [x - share * u for x, u in zip(vector, unit, strict=True)]
     return vector
-
-
-def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    """The sum of products."""
-    return sum((x * y for x, y in zip(a, b, strict=True)), start=0.0)
 
 
 def square(numbers: Sequence[Scalar]) -> Scalar:

@@ -8,9 +8,10 @@ from functools import cached_property
 
 from recursa.model.model import Model
 from recursa.reach.frames import Frames, Read
-from recursa.reach.levels import Equation, all_levels, clipped, dot, square
+from recursa.reach.levels import Equation, all_levels, clipped, square
 from recursa.reach.tasks import Row, Task
 from recursa.spatial.scalars import Scalar, where
+from recursa.spatial.small_systems import dot
 
 Numbers = Sequence[Scalar]
 

@@ -131,9 +131,14 @@ _POWERS = (512, 256, 128, 64, 32, 16, 8, 4, 2, 1)
 _ARTANH = tuple(1.0 / (2 * k + 1) for k in range(12))  # of artanh(t)/t in t^2, for |t| up to 0.172
 
 
+def is_zero(x: Scalar) -> bool:
+    """Whether a number is zero for structural reasons: a constant, not a result."""
+    return isinstance(x, float) and x == 0.0
+
+
 def reciprocal(x: Scalar) -> Scalar:
     """1/x; infinite, not an exception, for a float zero, as for arrays."""
-    if isinstance(x, float) and x == 0.0:
+    if is_zero(x):
         return math.copysign(math.inf, x)
     return 1.0 / x
 

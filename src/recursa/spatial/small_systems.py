@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recursa.spatial.scalars import Scalar, reciprocal, sqrt, where
+from recursa.spatial.scalars import Scalar, is_zero, reciprocal, sqrt, where
 
 Rows = Sequence[Sequence[Scalar]]
 _ROUNDINGS = 2048.0  # units of rounding that count as zero: 5e-13 in double precision
@@ -346,11 +346,6 @@ def shortest(x: Sequence[Scalar], null: Sequence[Sequence[Scalar]]) -> list[Scal
 
 def _positive(x: Scalar) -> Scalar:
     return where(real_part(x) > 0.0, x, 0.0)
-
-
-def is_zero(x: Scalar) -> bool:
-    """Whether a number is zero for structural reasons: a constant, not a result."""
-    return isinstance(x, float) and x == 0.0
 
 
 def _combination(unit: Rows, k: int) -> list[Scalar]:
