@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from recursa.spatial.scalars import Scalar, reciprocal, sqrt, where
+from recursa.spatial.scalars import Scalar, is_zero, reciprocal, sqrt, where
 from recursa.spatial.small_systems import dot as dot
 from recursa.spatial.small_systems import (
     exchanged,
     in_given_order,
     in_steps,
-    is_zero,
     largest_first,
     real_part,
     solve_positive,

@@ -68,7 +68,7 @@ def _total(model: Model, values: Values) -> list[Scalar]:
     return [sum(shares[1:], shares[0]) if shares else 0.0]
 
 
-_CONTRACTIONS = {  # by the vectors that are given
+_CONTRACTIONS: dict[tuple[str, ...], _Contraction] = {  # by the vectors that are given
     (): _Contraction(SENSITIVITY_PLAN, sensitivity_entries),
     **{
         (side,): _Contraction(
