@@ -20,7 +20,7 @@ import numpy as np
 import recursa as rc
 from recursa.errors import RecursaError
 from recursa.evaluation.answering import methods_of
-from recursa.evaluation.resolved import Question, ResolvedQuantity
+from recursa.evaluation.resolved_quantity import Question, ResolvedQuantity
 from recursa.quantities import Quantity, quantities, quantity
 
 ROWS, TURNS, SLICE = 64, 5, 4e-4

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import get_args
 
 import recursa as rc
-from recursa.studies.block_work import BlockWork, Rows
 from recursa.studies.engines import Engine, opened
 from recursa.studies.sampling import PIECE, Design
+from recursa.studies.workers import BlockWork, Rows
 
 OPTIONS = {"step": 1e-3, "steps": 200, "save_every": 200}
 KEEP = {"peak_speed": ["extrema", "moments", ("quantiles", [0.5, 0.99]), ("top", 10)]}

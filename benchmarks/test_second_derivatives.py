@@ -22,7 +22,7 @@ from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.emit import emit
 from recursa.kernels.graph import Graph, Traced
 from recursa.kernels.native import Native, simd_shape
-from recursa.model.moving import MayMove
+from recursa.model.may_move import MayMove
 from recursa.sweeps.engine import run
 from robot_data import urdf_files
 

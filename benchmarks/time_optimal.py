@@ -21,7 +21,7 @@ from toppra import algorithm, constraint
 
 import recursa as rc
 from recursa.interop.pinocchio import build
-from recursa.paths.profile import Profile
+from recursa.paths.timed_trajectory import Profile
 
 logging.getLogger("toppra").setLevel(logging.ERROR)
 ROUNDS = 15

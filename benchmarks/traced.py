@@ -17,7 +17,7 @@ import numpy as np
 from every_size import robot_of
 
 from recursa.bridges.differentiable import Arguments
-from recursa.bridges.jax_traced import scheduled
+from recursa.bridges.jax_tracing import scheduled
 
 
 def fastest(call: Callable[[], Any], turns: int) -> float:

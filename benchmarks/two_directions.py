@@ -24,7 +24,7 @@ from two_lanes import OnLanes, bound, gather, joined, moved, sizes, split
 from two_threads import HELPER_ONCE, MAIN, PART, SERIAL, OnThreads, directions_on_threads, middle_on_threads
 
 import recursa as rc
-from recursa.dynamics.articulated import forward_plan
+from recursa.dynamics.articulated_bodies import forward_plan
 from recursa.free.base_invariant import base_invariant_plan
 from recursa.kernels.kernel import SERIAL_ROWS, Kernel
 from recursa.model.model import Model

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from recursa.dynamics import gathering
-from recursa.dynamics.articulated import forward_plan
+from recursa.dynamics.articulated_bodies import forward_plan
 from recursa.kernels.graph import Node
 from recursa.kernels.loop import LoopProgram
 from recursa.kernels.loop import LoopTables as _Tables
@@ -17,10 +17,9 @@ from recursa.kernels.loop_emit import Here, Loops
 from recursa.kernels.native import Native
 from recursa.kernels.programs import Tables, aligned
 from recursa.kernels.writer import Shape
-from recursa.model.canonical import CanonicalJoint, canonical
+from recursa.model.canonical import CanonicalJoint, canonical, regrouped
 from recursa.model.model import WORLD, Joint, Model
-from recursa.model.regroup import regrouped
-from recursa.spatial.screws import Screw
+from recursa.spatial.transform import Screw
 
 LINE = 8  # doubles in a cache line
 

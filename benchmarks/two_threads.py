@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from two_lanes import LINE, bound, gather, halves, sizes
 
-from recursa.dynamics.articulated import BIAS_ACCELERATION, BIAS_FORCE, forward_plan
+from recursa.dynamics.articulated_bodies import BIAS_ACCELERATION, BIAS_FORCE, forward_plan
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.free.base_invariant import (
     HINGE_ACCELERATION,
@@ -34,8 +34,8 @@ from recursa.kernels.native import Native
 from recursa.kernels.programs import aligned
 from recursa.kernels.writer import Shape
 from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import Motion
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Plan, Step, base_to_tip, tip_to_base
 
 PROCESSORS = sorted(os.sched_getaffinity(0))

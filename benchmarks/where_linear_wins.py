@@ -21,7 +21,7 @@ from recursa.counts.polynomials import Polynomial
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.mass_matrix import equations_of_motion_plan
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
-from recursa.model.moving import MayMove
+from recursa.model.may_move import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
 from recursa.sweeps.fusing import fuse

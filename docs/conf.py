@@ -59,7 +59,7 @@ def _with_tables(_app, docname, source):
 def _with_pages(app):
     """Living pages, as docs/view.md shows them; written anew, so that they are those of this version."""
     import recursa as rc
-    from recursa.view.formulas import formula_page
+    from recursa.view.formula_desk import formula_page
 
     folder = Path(app.outdir) / "live"
     folder.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import recursa as rc
 from recursa.cli.commands import recursa
-from recursa.trajectories.csv_numbers import table_text
+from recursa.trajectories.csv_files import table_text
 
 PAGES = [Path(__file__).with_name(f"command-line{rest}.md") for rest in ("", "-motions", "-models")]
 BLOCK = re.compile(r"```(console|text)\n\$ (recursa[^\n]*)\n(.*?)```", flags=re.DOTALL)

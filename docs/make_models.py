@@ -24,7 +24,7 @@ from recursa.formats.table import format_of
 from recursa.interop.comparing import compare
 from recursa.interop.mujoco import InMujoco
 from recursa.interop.peer import Peer
-from recursa.interop.pinocchio_peer import InPinocchio
+from recursa.interop.pinocchio import InPinocchio
 
 ENDINGS = {".urdf", ".xml", ".mjcf", ".sdf", ".xacro"}
 ROOTS = (b"<robot", b"<mujoco", b"<sdf")

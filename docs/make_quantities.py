@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import recursa as rc
-from recursa.diagonal.unnormalized import Unnormalized
+from recursa.diagonal.unnormalized_equations import Unnormalized
 from recursa.interop.offers import OFFERS
 from recursa.interop.timing import plain_quantities
 from recursa.quantities import Quantity, quantities

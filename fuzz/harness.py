@@ -31,7 +31,7 @@ from mutations import changed
 from readers import READERS, SUFFIXES, corpus, usable
 
 import recursa as rc
-from recursa.kernels import cache
+from recursa.kernels import native
 
 FOUND = Path(__file__).parent / "found"
 MOST_SECONDS = 10  # for one input
@@ -42,7 +42,7 @@ OURS = (
     sysconfig.get_paths()["stdlib"],
     *filter(None, sys.path),
     str(Path(rc.__file__).parent),
-    str(cache.directory() or os.devnull),
+    str(native.directory() or os.devnull),
 )
 
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import recursa as rc
 import zoo
-from recursa.book import augmented
-from recursa.dynamics import articulated, inverse
+from recursa.book import augmented_recursion
+from recursa.dynamics import articulated_bodies, inverse
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
 from recursa.kernels.kernel import program
 from recursa.kernels.writer import Shape
+from recursa.model.may_move import MayMove
 from recursa.model.model import Model
-from recursa.model.moving import MayMove
 from recursa.sweeps import Plan
 
 ROBOTS: dict[str, Callable[[], rc.Robot]] = {
@@ -39,7 +39,7 @@ _MOVED = (MayMove.NOTHING, MayMove.INERTIAS, MayMove.INERTIAS_FOR_EULER)
 def _plans(robot: rc.Robot) -> Iterator[tuple[Model, Plan, tuple[str, ...], Callable[..., Any]]]:
     """A few plans: their models, inputs, and what is gathered."""
     own, regrouped, euler = (may_move.moved(robot.model) for may_move in _MOVED)
-    recursion = augmented.augmented_plan() if augmented.suits(euler) else inverse.inverse_plan()
+    recursion = augmented_recursion.augmented_plan() if augmented_recursion.suits(euler) else inverse.inverse_plan()
     for model in (own, regrouped):
         yield model, inverse.inverse_plan(), ("q", "v", "a"), lambda m, values: joint_vector(m, values["T"])
         yield (
@@ -49,7 +49,12 @@ def _plans(robot: rc.Robot) -> Iterator[tuple[Model, Plan, tuple[str, ...], Call
             lambda m, values: joint_matrix(m, values["rows"], symmetric=True),
         )
     yield euler, recursion, ("q", "v", "a"), lambda m, values: joint_vector(m, values["T"])
-    yield regrouped, articulated.forward_plan(), ("q", "v", "tau"), lambda m, values: joint_vector(m, values["qdd"])
+    yield (
+        regrouped,
+        articulated_bodies.forward_plan(),
+        ("q", "v", "tau"),
+        lambda m, values: joint_vector(m, values["qdd"]),
+    )
 
 
 def _code(robot: rc.Robot) -> Iterator[str]:

@@ -11,13 +11,13 @@ import recursa as rc
 from questions import answered, kernel_used
 from recursa.denoc import forward
 from recursa.diagonal import metric_quantities
-from recursa.evaluation.resolved import Question
+from recursa.evaluation.resolved_quantity import Question
 from recursa.kernels.loop import Looped
 from recursa.methods import first_order, matrices, second_order
 from recursa.model.model import Model
 from recursa.quantities import Quantity
 from recursa.sweeps import run
-from recursa.walks import factors
+from recursa.walks import factor_pairs
 
 
 def looped_result(what: Looped, model: Model, inputs: Mapping[str, Any]) -> np.ndarray:
@@ -58,8 +58,8 @@ ASKED = {
     "second_derivatives": Asked(
         second_order.INVERSE_DYNAMICS_SECOND_DERIVATIVES, "q v a contract", given=("contract",)
     ),
-    "factor": Asked(factors.FACTOR, "q"),
-    "inverse_factor": Asked(factors.INVERSE_FACTOR, "q"),
+    "factor": Asked(factor_pairs.FACTOR, "q"),
+    "inverse_factor": Asked(factor_pairs.INVERSE_FACTOR, "q"),
     "freedom_by_freedom": Asked(forward.FACTOR, "q"),
     "mass_rate": Asked(metric_quantities.SENSITIVITY, "q along", given=("along",)),
     "momentum_change": Asked(metric_quantities.SENSITIVITY, "q right", given=("right",)),

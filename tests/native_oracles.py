@@ -11,8 +11,7 @@ from recursa.dynamics.manipulability import _VANISHING as VANISHING
 from recursa.dynamics.manipulability import _added_up as added_up
 from recursa.dynamics.manipulability import _tournament as tournament
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
-from recursa.simulation.touch import Touch
-from recursa.simulation.touch_geometry import Geometry, Instant
+from recursa.simulation.touch_geometry import Geometry, Instant, Touch
 from recursa.sweeps.batching import Array
 from recursa.trajectories.curves import Derivatives, Pieces
 

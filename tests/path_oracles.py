@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from recursa.paths.grid import EDGE, KINK, NEAR, Motion
+from recursa.paths.limit_rows import MIDDLE, NODES, THETA, TO_BERNSTEIN, Along
 from recursa.paths.passes import CAP, EPSILON, NO_LINE, ROUNDING, STEPS, Passed, Rows
-from recursa.paths.profile import Profile
-from recursa.paths.rows import MIDDLE, NODES, THETA, TO_BERNSTEIN, Along
-from recursa.paths.switches import EDGE, KINK, NEAR, Motion
+from recursa.paths.timed_trajectory import Profile
 from recursa.sweeps.batching import Array
 from recursa.trajectories.bounds import Limits
 

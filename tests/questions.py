@@ -19,8 +19,8 @@ import numpy as np
 
 import recursa as rc
 from numeric import FRAMES
-from recursa.diagonal.unnormalized import Unnormalized
-from recursa.evaluation.resolved import Question as Asked
+from recursa.diagonal.unnormalized_equations import Unnormalized
+from recursa.evaluation.resolved_quantity import Question as Asked
 from recursa.integrators import names
 from recursa.kernels.dispatch import Switch
 from recursa.quantities import Quantity

@@ -16,7 +16,7 @@ from recursa.kernels.observe import numbers_of
 from recursa.model.model import Model
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps import Buffer, Direction, Plan, PlanError, Step, Sweep, Values, base_to_tip, from_each_inward
-from recursa.sweeps.checking import kind_of
+from recursa.sweeps.plan import kind_of
 
 MODULUS = 1_000_003
 NAMES = ("a1", "a2", "a3", "a4")  # few, so that steps get in each other's way

@@ -10,7 +10,7 @@ from dataclasses import MISSING, is_dataclass
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
-from recursa.formats.records import (
+from recursa.formats.plain_records import (
     NOT_FINITE,
     TAG,
     _by_name,

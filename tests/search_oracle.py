@@ -13,8 +13,8 @@ from unittest import mock
 import numpy as np
 
 from recursa.reach.inverse_kinematics import Prepared
-from recursa.reach.motions import Motions
 from recursa.reach.ranges import Ranges
+from recursa.reach.search_steps import Motions
 from recursa.sweeps.batching import Array
 
 BLOCK = 256  # targets at a time whose starts are compared

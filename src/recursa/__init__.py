@@ -19,13 +19,13 @@ from recursa import denoc as denoc
 from recursa import free as free
 from recursa import operational as operational
 from recursa import robots as robots
-from recursa.book.augmented_links import AugmentedLinks as AugmentedLinks
+from recursa.book.augmented_recursion import AugmentedLinks as AugmentedLinks
 from recursa.constraints.factors import DelassusFactors as DelassusFactors
-from recursa.constraints.impacts import Impact as Impact
-from recursa.constraints.mobility import Mobility as Mobility
-from recursa.counts.counting import count as count
-from recursa.diagonal.curvature import Flatness as Flatness
-from recursa.diagonal.robot_methods import Diagonal as Diagonal
+from recursa.constraints.free_directions import Mobility as Mobility
+from recursa.constraints.quantities import Impact as Impact
+from recursa.counts.count import count as count
+from recursa.diagonal.diagonal_coriolis import Flatness as Flatness
+from recursa.diagonal.diagonal_methods import Diagonal as Diagonal
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
 from recursa.dynamics.wrenches import Wrench as Wrench
@@ -54,16 +54,16 @@ from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
 from recursa.facade.book import AugmentedRecursion as AugmentedRecursion
 from recursa.facade.book import GeneralizedLinks as GeneralizedLinks
-from recursa.facade.derivatives import Linearization as Linearization
-from recursa.facade.derivatives import StateSpace as StateSpace
+from recursa.facade.derivative_methods import Linearization as Linearization
+from recursa.facade.derivative_methods import StateSpace as StateSpace
 from recursa.facade.dynamics import HybridDynamics as HybridDynamics
-from recursa.facade.factorization import Factorization as Factorization
-from recursa.facade.filtering import Filtering as Filtering
-from recursa.facade.manipulability import SingularDirections as SingularDirections
-from recursa.facade.second_derivatives import HessianDirection as HessianDirection
-from recursa.facade.second_derivatives import SecondDerivatives as SecondDerivatives
+from recursa.facade.kinematic_methods import SingularDirections as SingularDirections
+from recursa.facade.mass_matrix_factorization import Factorization as Factorization
+from recursa.facade.mass_matrix_factorization import Filtering as Filtering
+from recursa.facade.second_derivative_methods import HessianDirection as HessianDirection
+from recursa.facade.second_derivative_methods import SecondDerivatives as SecondDerivatives
 from recursa.formats.dh_write import DHTable as DHTable
-from recursa.formats.ros import ros_paths as ros_paths
+from recursa.formats.urdf import ros_paths as ros_paths
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
@@ -95,56 +95,56 @@ if TYPE_CHECKING:
     from recursa.identification.identify import identify as identify
     from recursa.identification.observer import MomentumObserver as MomentumObserver
     from recursa.identification.result import Identification as Identification
-    from recursa.operators.compiled import compile as compile
-    from recursa.operators.dense import dense as dense
+    from recursa.operators.compiled_expression import compile as compile
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
+    from recursa.operators.singular import dense as dense
     from recursa.paths.optimal import time_optimal as time_optimal
     from recursa.paths.path import Path as Path
-    from recursa.paths.timed import Held as Held
-    from recursa.paths.timed import TimedTrajectory as TimedTrajectory
-    from recursa.paths.timed import Timing as Timing
+    from recursa.paths.timed_trajectory import Held as Held
+    from recursa.paths.timed_trajectory import TimedTrajectory as TimedTrajectory
+    from recursa.paths.timed_trajectory import Timing as Timing
     from recursa.paths.tool import Arc as Arc
     from recursa.paths.tool import tool_path as tool_path
-    from recursa.reach.analytic.inverse import AnalyticInverseKinematics as AnalyticInverseKinematics
-    from recursa.reach.analytic.inverse import analytic_inverse_kinematics as analytic_inverse_kinematics
+    from recursa.reach.analytic.solutions import AnalyticInverseKinematics as AnalyticInverseKinematics
+    from recursa.reach.analytic.solutions import analytic_inverse_kinematics as analytic_inverse_kinematics
     from recursa.reach.differential import DifferentialIK as DifferentialIK
     from recursa.reach.differential import DifferentialStep as DifferentialStep
-    from recursa.reach.found import InverseKinematics as InverseKinematics
     from recursa.reach.inverse_kinematics import inverse_kinematics as inverse_kinematics
+    from recursa.reach.search_result import InverseKinematics as InverseKinematics
     from recursa.reach.workspace import Workspace as Workspace
     from recursa.reach.workspace import workspace as workspace
     from recursa.results import read as read
     from recursa.results import resume as resume
     from recursa.runs.options import Baumgarte as Baumgarte
     from recursa.runs.run import Run as Run
-    from recursa.runs.sensitivity import Sensitivity as Sensitivity
+    from recursa.runs.run_sensitivity import Sensitivity as Sensitivity
     from recursa.simulation.events import Event as Event
     from recursa.simulation.forces import Stops as Stops
-    from recursa.simulation.touch import Touch as Touch
+    from recursa.simulation.touch_geometry import Touch as Touch
     from recursa.studies.outcome import StudyResult as StudyResult
     from recursa.studies.study import Study as Study
     from recursa.studies.study import study as study
-    from recursa.trajectories.torque_tables import TorqueTable as TorqueTable
+    from recursa.trajectories.drives import TorqueTable as TorqueTable
     from recursa.trajectories.trajectory import Trajectory as Trajectory
 
 _LATER = {  # imported when first used: most programs need none or few of them
     name: module
     for module, names in {
-        "recursa.operators.compiled": "compile",
-        "recursa.operators.dense": "dense",
+        "recursa.operators.compiled_expression": "compile",
+        "recursa.operators.singular": "dense",
         "recursa.operators.explain": "explain Explanation",
         "recursa.operators.parsing": "parse",
         "recursa.paths.tool": "Arc tool_path",
-        "recursa.paths.timed": "Held TimedTrajectory Timing",
+        "recursa.paths.timed_trajectory": "Held TimedTrajectory Timing",
         "recursa.paths.path": "Path",
         "recursa.paths.optimal": "time_optimal",
         "recursa.reach.inverse_kinematics": "inverse_kinematics",
-        "recursa.reach.analytic.inverse": "analytic_inverse_kinematics AnalyticInverseKinematics",
+        "recursa.reach.analytic.solutions": "analytic_inverse_kinematics AnalyticInverseKinematics",
         "recursa.reach.differential": "DifferentialIK DifferentialStep",
         "recursa.reach.workspace": "workspace Workspace",
-        "recursa.reach.found": "InverseKinematics",
+        "recursa.reach.search_result": "InverseKinematics",
         "recursa.identification.identify": "identify",
         "recursa.identification.result": "Identification",
         "recursa.identification.excitation": "excitation Excitation",
@@ -152,13 +152,13 @@ _LATER = {  # imported when first used: most programs need none or few of them
         "recursa.counts.tables": "Table tables",
         "recursa.trajectories.trajectory": "Trajectory",
         "recursa.results": "read resume",
-        "recursa.trajectories.torque_tables": "TorqueTable",
+        "recursa.trajectories.drives": "TorqueTable",
         "recursa.simulation.events": "Event",
         "recursa.runs.run": "Run",
-        "recursa.runs.sensitivity": "Sensitivity",
+        "recursa.runs.run_sensitivity": "Sensitivity",
         "recursa.runs.options": "Baumgarte",
         "recursa.simulation.forces": "Stops",
-        "recursa.simulation.touch": "Touch",
+        "recursa.simulation.touch_geometry": "Touch",
         "recursa.studies.study": "study Study",
         "recursa.studies.outcome": "StudyResult",
     }.items()

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ModelError, ModelWarning, printable, shortened
-from recursa.examined import examined
-from recursa.formats.constraints_file import read_constraints
+from recursa.examination import examined
 from recursa.formats.meshes import with_mesh_paths
+from recursa.formats.recursa_json import read_constraints
 from recursa.formats.source import Assets, Source, source_of
 from recursa.formats.table import FormatName, Options, read
 from recursa.formats.xml import clipped

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.configuration import neutral
 from recursa.errors import unknown_name
-from recursa.evaluation.facade import Facade
+from recursa.evaluation.answering import Facade
 from recursa.facade.parameters import PARAMETERS
 from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
 from recursa.model.geometry import ROLES, Geometry, Role

@@ -15,33 +15,32 @@ from numpy.typing import ArrayLike
 from recursa.bridges.casadi_functions import CasadiMethods
 from recursa.bridges.jax_torch_methods import JaxTorchMethods
 from recursa.doctor import Report, examine
-from recursa.dynamics.losses import Losses
 from recursa.dynamics.ordering import Layout, StatePart, reordered
+from recursa.dynamics.wrenches import Losses
 from recursa.evaluation.hints import motion, warn_of_conventions
 from recursa.facade.answers import Answers
+from recursa.facade.asking import SymbolicMethods
 from recursa.facade.exporting import ExportMethods
-from recursa.facade.symbolic import SymbolicMethods
 from recursa.files import known_suffix, named_file, write_together
 from recursa.formats.dh_write import DHTable
 from recursa.formats.mjcf_write import write_mjcf
 from recursa.formats.recursa_json import write_recursa
-from recursa.formats.urdf_conformance import require_standard, warn_of_losses
-from recursa.formats.urdf_write import write_urdf
+from recursa.formats.urdf_write import require_standard, warn_of_losses, write_urdf
 from recursa.lookups import Lookups
 from recursa.model.dh import Convention
 from recursa.model.dh_frames import dh_chain
-from recursa.model.variations import with_free_base
+from recursa.model.model_variations import with_free_base
 from recursa.other_names import hint
+from recursa.robot_pages import Viewing
 from recursa.sweeps.batching import Array
 from recursa.variations import Variations
-from recursa.viewing import Viewing
 
 if TYPE_CHECKING:
-    from recursa.integrators.table import SimulationIntegrator
+    from recursa.integrators.explicit import SimulationIntegrator
     from recursa.operators.leaves import Operators
     from recursa.runs.options import Baumgarte, Coordinates
     from recursa.runs.run import Run
-    from recursa.runs.sensitivity import Sensitivity
+    from recursa.runs.run_sensitivity import Sensitivity
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
 
 

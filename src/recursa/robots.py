@@ -33,7 +33,7 @@ from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import PITCHED, Description
 from recursa.model.dh import Convention, DHLink, describe_dh
 from recursa.model.model import MimicMode
-from recursa.model.variations import with_frame
+from recursa.model.model_variations import with_frame
 from recursa.robot import Robot
 from recursa.spatial.constants import unit_axis
 from recursa.spatial.rotation import Rotation

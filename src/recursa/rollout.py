@@ -14,12 +14,12 @@ from recursa.constraints import plans
 from recursa.constraints.quantities import constrained
 from recursa.dynamics import configuration
 from recursa.dynamics.gathering import joint_vector
-from recursa.dynamics.losses import Losses, known_losses
+from recursa.dynamics.wrenches import Losses, known_losses
 from recursa.errors import DivergenceError, ShapeError, StateError, TooLargeError, unknown_name
 from recursa.evaluation.hints import motion, warn_of_conventions
-from recursa.evaluation.resolved import NO_OPTIONS, Options, ResolvedQuantity
+from recursa.evaluation.resolved_quantity import NO_OPTIONS, Options, ResolvedQuantity
 from recursa.integrators import Scheme, named, stages_of
-from recursa.integrators.table import RolloutIntegrator
+from recursa.integrators.explicit import RolloutIntegrator
 from recursa.kernels.dispatch import result_array
 from recursa.kernels.kernel import program
 from recursa.kernels.programs import Program
@@ -27,8 +27,8 @@ from recursa.kernels.rollout_emit import Motions
 from recursa.kernels.rollout_kernel import RolloutRun
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
 from recursa.model.constraints import Prescribed, called
+from recursa.model.may_move import MayMove
 from recursa.model.model import Model
-from recursa.model.moving import MayMove
 from recursa.processes import total_memory
 from recursa.quantities import Quantity
 from recursa.robot import Robot
@@ -38,7 +38,7 @@ from recursa.sweeps import Plan
 from recursa.sweeps.batching import Array, Batch, as_array, check_threads, in_rows, one_number, prepare, whole_number
 
 if TYPE_CHECKING:
-    from recursa.control.closing import Closed
+    from recursa.control.closed_loop import Closed
     from recursa.control.law import Law
     from recursa.control.pushes import Pushes
 
@@ -237,7 +237,7 @@ def _closed(robot: Robot, torque: Any, gains: Mapping[str, ArrayLike] | None, st
     """A controller with its gains; None where torques are numbers."""
     each = list(torque) if isinstance(torque, list | tuple) else []
     if hasattr(torque, "tuning") or (each and all(hasattr(one, "tuning") for one in each)):
-        from recursa.control.closing import Closed  # controllers are imported when first used
+        from recursa.control.closed_loop import Closed  # controllers are imported when first used
 
         if not each:
             return Closed.of(torque, robot, start.shape, gains)

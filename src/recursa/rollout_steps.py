@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recursa.constraints.assembling import shortest_fit
-from recursa.dynamics import articulated, configuration
-from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
-from recursa.dynamics.losses import Losses
+from recursa.dynamics import articulated_bodies, configuration
+from recursa.dynamics.gathering import ACCELERATIONS, vector_of
+from recursa.dynamics.wrenches import Losses
 from recursa.errors import SingularHingeError
 from recursa.integrators import ArrayStep, Scheme, stages_of
 from recursa.kernels.rollout_kernel import RolloutRun
-from recursa.model.moving import MayMove
+from recursa.model.may_move import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
-    from recursa.control.closing import Closed
+    from recursa.control.closed_loop import Closed
     from recursa.control.pushes import Pushes
 
 _CLOSING = 6  # steps of Newton's method; the second is at rounding level as a rule
@@ -73,7 +73,7 @@ def back_on_constraints(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]
 
 
 def _accelerations(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
-    plan = articulated.forward_plan(wrenches="wrenches" in given, losses=losses, springs=of.model.has_springs)
+    plan = articulated_bodies.forward_plan(wrenches="wrenches" in given, losses=losses, springs=of.model.has_springs)
     gather = vector_of(of.model, "qdd")
     return Recipe(plan, gather, (of.model.nv,), MayMove.INERTIAS, lenient=True)  # a lost row is a nan, not an error
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from recursa.errors import ModelError, NoValueError, shortened, unknown_name
-from recursa.examined import examined
+from recursa.examination import examined
 from recursa.facade.asking import exported
 from recursa.model.assemble import assemble
+from recursa.model.columns import symbols_of, with_values
 from recursa.model.model import Model
-from recursa.model.symbols import symbols_of, with_values
 from recursa.robot import Robot
-from recursa.spatial.formulas import listed, sympy_module
+from recursa.spatial.scalars import listed, sympy_module
 
 if TYPE_CHECKING:
     import sympy

@@ -12,28 +12,26 @@ from numpy.typing import ArrayLike
 from recursa.doctor import Report, examine
 from recursa.dynamics.kinematics import POSES
 from recursa.errors import ModelError, ShapeError, unknown_name
-from recursa.evaluation.facade import Facade
-from recursa.evaluation.unit_hints import warn_of_grams, warn_of_millimetres
+from recursa.evaluation.answering import Facade
+from recursa.evaluation.hints import warn_of_grams, warn_of_millimetres
 from recursa.lookups import Lookups
 from recursa.model.assemble import assemble
-from recursa.model.attaching import attached
-from recursa.model.branches import chain, without
+from recursa.model.branches import attached, chain, without
+from recursa.model.columns import symbols_of
 from recursa.model.constraints import Constraint, Contact, JointRelation, Loop, Prescribed
 from recursa.model.description import MimicMode
-from recursa.model.free_flyer import require_free_flyer
 from recursa.model.geometry import ROLES, Role
 from recursa.model.inputs import finite, name_of, placement
 from recursa.model.locking import reduced
 from recursa.model.model import WORLD, Model
+from recursa.model.model_variations import ready_for, with_frame, with_inertias, with_joint, with_payload
 from recursa.model.naming import prefixed, renamed
-from recursa.model.rebase import with_base
+from recursa.model.rebase import require_free_flyer, with_base
 from recursa.model.scaling import scaled
 from recursa.model.solids import with_solid_links
-from recursa.model.symbols import symbols_of
-from recursa.model.variations import ready_for, with_frame, with_inertias, with_joint, with_payload
-from recursa.spatial.formulas import listed
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
+from recursa.spatial.scalars import listed
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array, as_numbers

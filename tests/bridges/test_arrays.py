@@ -10,7 +10,7 @@ import pytest
 
 import recursa as rc
 from questions import ONE_OF_EVERY_SORT, QUESTIONS, Question, arguments, each, parts
-from recursa.evaluation.arrays import foreign
+from recursa.evaluation.answering import foreign
 
 xp = pytest.importorskip("array_api_strict")
 

@@ -10,7 +10,7 @@ import pytest
 
 import recursa as rc
 import zoo
-from recursa.bridges import casadi_compiled
+from recursa.bridges import casadi_c
 from recursa.dynamics.configuration import random_input
 from recursa.facade.asking import quantity_named
 
@@ -109,8 +109,8 @@ def test_formulas_are_compiled_too() -> None:
 
 def test_loops_over_bodies_and_derivatives_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """What large robots have, here of a small one."""
-    monkeypatch.setattr(casadi_compiled, "MOST", 10)
-    monkeypatch.setattr(casadi_compiled, "LONGEST", 10)
+    monkeypatch.setattr(casadi_c, "MOST", 10)
+    monkeypatch.setattr(casadi_c, "LONGEST", 10)
     robot = zoo.small_mixed_tree()
     f = robot.casadi("inverse_dynamics", form="compiled")
     q, v = robot.random_state(2)

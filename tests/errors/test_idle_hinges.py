@@ -11,8 +11,8 @@ import pytest
 
 import recursa as rc
 from every_plan import every_plan, robot
-from recursa.dynamics.lacking import Lacking
 from recursa.dynamics.needs import needs_hinges
+from recursa.dynamics.requirements import Lacking
 from recursa.kernels.dispatch import Switch
 from recursa.sweeps import run
 

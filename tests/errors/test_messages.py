@@ -14,7 +14,7 @@ import sympy
 
 import recursa as rc
 from recursa import errors
-from recursa.book.solving import conjugate_gradients
+from recursa.book.direct import conjugate_gradients
 from recursa.book.tensors import dual
 from recursa.kernels.switch import extension
 from recursa.spatial import Mat3, Vec3

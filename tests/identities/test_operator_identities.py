@@ -18,11 +18,11 @@ from expressions import expressions, gap, largest_part
 from recursa.loading import trusted
 from recursa.operators.arithmetic import product, total
 from recursa.operators.cost import Cost, cost
-from recursa.operators.dense import dense_values
 from recursa.operators.expression import Expression, parts_of
 from recursa.operators.filters import filter_of
 from recursa.operators.rules import LINK_RULES, RULES, equations, factor, inverse_factor
 from recursa.operators.simplify import simplify
+from recursa.operators.singular import dense_values
 from recursa.operators.symbols import OF_CONSTRAINTS, Kind
 from recursa.robots import random_description
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm

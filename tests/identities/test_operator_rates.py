@@ -14,12 +14,12 @@ import recursa as rc
 from expressions import gap
 from numeric import complex_step
 from recursa.loading import trusted
-from recursa.operators.dense import dense_values
 from recursa.operators.derivative import differentiated
 from recursa.operators.expression import Expression
 from recursa.operators.leaves import Operators
 from recursa.operators.rules import RATE_RULES, TABLE
 from recursa.operators.simplify import simplify
+from recursa.operators.singular import dense_values
 from recursa.operators.symbols import RATES, Kind
 from recursa.robots import random_description
 from zoo import ALL_KINDS, ZOO, floating_tree_with_rotors

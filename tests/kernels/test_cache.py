@@ -22,9 +22,8 @@ from click.testing import CliRunner, Result
 
 import recursa as rc
 from recursa.cli.commands import recursa
-from recursa.kernels import cache, native
-from recursa.kernels.cache import CacheWarning, object_code
-from recursa.kernels.native import Native
+from recursa.kernels import native
+from recursa.kernels.native import CacheWarning, Native, object_code
 
 pytestmark = pytest.mark.compiled
 posix = pytest.mark.skipif(os.name != "posix", reason="modes, links, forks and signals as on POSIX systems")
@@ -60,8 +59,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_warned", set())
-    monkeypatch.setattr(cache, "_sizes", {})
+    monkeypatch.setattr(native, "_warned", set())
+    monkeypatch.setattr(native, "_sizes", {})
 
 
 @pytest.fixture
@@ -123,7 +122,7 @@ def test_text_that_moves_between_parts_is_another_key(folder: Path, compiler: Co
 
 def test_format_is_part_of_the_key(folder: Path, compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     fetch("text", compiler)
-    monkeypatch.setattr(cache, "FORMAT", cache.FORMAT + 1)
+    monkeypatch.setattr(native, "FORMAT", native.FORMAT + 1)
     fetch("text", compiler)
     assert len(compiler.calls) == 2
     assert len(list(folder.iterdir())) == 2
@@ -283,7 +282,7 @@ def test_link_is_replaced_and_its_target_left_alone(folder: Path, compiler: Comp
     target = tmp_path / "elsewhere"
     entry(folder).rename(target)
     before = target.read_bytes(), target.stat().st_mtime_ns
-    path = folder / (cache.entry_key("text", *SETTING.values()).hex() + ".o")
+    path = folder / (native.entry_key("text", *SETTING.values()).hex() + ".o")
     path.symlink_to(target)
     fetch("text", compiler)
     assert len(compiler.calls) == 2
@@ -398,14 +397,14 @@ def test_directory_follows_the_environment(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("RECURSA_CACHE")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache.directory() == tmp_path / "xdg" / "recursa"
+    assert native.directory() == tmp_path / "xdg" / "recursa"
     for ignored in ("", "relative"):
         monkeypatch.setenv("XDG_CACHE_HOME", ignored)
-        assert cache.directory() == tmp_path / "home" / ".cache" / "recursa"
+        assert native.directory() == tmp_path / "home" / ".cache" / "recursa"
     monkeypatch.setenv("HOME", "nowhere")
-    assert cache.directory() is None
+    assert native.directory() is None
     monkeypatch.setenv("RECURSA_CACHE", "here")
-    assert cache.directory() == Path.cwd() / "here"
+    assert native.directory() == Path.cwd() / "here"
 
 
 def test_missing_parents_are_made(tmp_path: Path, compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -434,7 +433,7 @@ def test_directory_that_cannot_be_made_is_done_without(
     monkeypatch.setenv("RECURSA_CACHE", str(tmp_path / place))
     assert fetch("text", compiler) == fetch("text", compiler) == b"text" * 10
     assert len(compiler.calls) == 2
-    assert cache.info().entries == cache.clear() == 0
+    assert native.info().entries == native.clear() == 0
 
 
 @pytest.mark.usefixtures("silent")
@@ -491,13 +490,13 @@ def fill(folder: Path, names: str, compiler: Compiler) -> None:
     compiler.repeat = 1000
     for age, name in zip(range(len(names), 0, -1), names, strict=True):
         fetch(name, compiler)
-        path = folder / (cache.entry_key(name, *SETTING.values()).hex() + ".o")
+        path = folder / (native.entry_key(name, *SETTING.values()).hex() + ".o")
         moment = time.time() - 60 * age
         os.utime(path, (moment, moment))
 
 
 def present(folder: Path, names: str) -> str:
-    return "".join(n for n in names if (folder / (cache.entry_key(n, *SETTING.values()).hex() + ".o")).exists())
+    return "".join(n for n in names if (folder / (native.entry_key(n, *SETTING.values()).hex() + ".o")).exists())
 
 
 def test_least_recently_used_entries_go_first(
@@ -510,7 +509,7 @@ def test_least_recently_used_entries_go_first(
     assert present(folder, "abcde") == "acde"
     fetch("f", compiler)
     assert present(folder, "abcdef") == "adef"
-    assert cache.info().size <= cache.bound()
+    assert native.info().size <= native.bound()
 
 
 def test_lower_bound_takes_hold_with_the_next_entry(
@@ -537,7 +536,7 @@ def test_entry_beyond_the_bound_pushes_nothing_out(
 )
 def test_bound_is_read_in_mib(text: str, mib: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECURSA_CACHE_MB", text)
-    assert cache.bound() == mib * 2**20
+    assert native.bound() == mib * 2**20
 
 
 def test_eviction_touches_only_entries_and_old_leftovers(
@@ -563,7 +562,7 @@ def test_entries_may_vanish_while_they_are_counted(
 ) -> None:
     monkeypatch.setenv("RECURSA_CACHE_MB", str(2.5 * ENTRY_BYTES / 2**20))
     fill(folder, "ab", compiler)
-    original = cache._files
+    original = native._files
 
     def late(place: Path) -> list[tuple[os.stat_result, str]]:
         found = original(place)
@@ -571,7 +570,7 @@ def test_entries_may_vanish_while_they_are_counted(
             os.unlink(path)
         return found
 
-    monkeypatch.setattr(cache, "_files", late)
+    monkeypatch.setattr(native, "_files", late)
     assert fetch("c", compiler) == b"c" * 1000
 
 
@@ -587,7 +586,7 @@ def test_full_cache_makes_some_room_at_once(folder: Path, compiler: Compiler, mo
 def test_entries_of_other_processes_count(folder: Path, compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECURSA_CACHE_MB", str(3.5 * ENTRY_BYTES / 2**20))
     fill(folder, "abc", compiler)
-    monkeypatch.setattr(cache, "_sizes", {})
+    monkeypatch.setattr(native, "_sizes", {})
     fetch("d", compiler)
     assert present(folder, "abcd") == "bcd"
 
@@ -651,7 +650,7 @@ def test_help_of_each_verb_has_examples(verb: str) -> None:
 
 WRITER = """
 import random, sys
-from recursa.kernels.cache import object_code
+from recursa.kernels.native import object_code
 setting = {"cpu": "cpu", "features": "+f", "llvm_version": "1.2.3", "options": "opt=2"}
 seed, rounds, repeat = (int(x) for x in sys.argv[1:])
 rng = random.Random(seed)
@@ -694,7 +693,7 @@ def kill_writers(folder: Path, kills: int) -> None:
     rng = random.Random(0)
     repeat = 4_000_000
     for seed in range(kills):
-        cache.clear()  # so that there is something to write
+        native.clear()  # so that there is something to write
         process = writer(seed, 10_000, repeat)
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -703,9 +702,9 @@ def kill_writers(folder: Path, kills: int) -> None:
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         for name in "abcdefgh":
-            key = cache.entry_key(name, *SETTING.values())
+            key = native.entry_key(name, *SETTING.values())
             path = folder / (key.hex() + ".o")
-            assert not path.exists() or cache._load(path, key) == name.encode() * repeat
+            assert not path.exists() or native._load(path, key) == name.encode() * repeat
     compiler = Compiler(repeat)
     for _ in range(2):
         for name in "abcdefgh":
@@ -825,13 +824,13 @@ def test_kernels_made_before_a_fork_work_in_the_child(folder: Path) -> None:
 
 def test_what_dead_writers_left_is_counted_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECURSA_CACHE", str(tmp_path / "kernels"))
-    cache.keep(b"a" * 32, cache.CODE, b"code")
-    before = cache.info()
+    native.keep(b"a" * 32, native.CODE, b"code")
+    before = native.info()
     left = tmp_path / "kernels" / f"{'b' * 64}.77.abcd.part"
     left.write_bytes(b"x" * 1000)
-    found = cache.info()
+    found = native.info()
     assert (found.entries, found.unfinished, found.size) == (before.entries, 1, before.size + 1000)
     os.utime(left, (1.0, 1.0))
-    cache._sizes.clear()  # as in a new process
-    cache.keep(b"c" * 32, cache.CODE, b"code")
-    assert cache.info().unfinished == 0
+    native._sizes.clear()  # as in a new process
+    native.keep(b"c" * 32, native.CODE, b"code")
+    assert native.info().unfinished == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import recursa as rc
-from recursa.evaluation.resolved import Question, ResolvedQuantity
+from recursa.evaluation.resolved_quantity import Question, ResolvedQuantity
 from recursa.kernels import kernel
 from recursa.kernels.graph import Graph
 from recursa.quantities import quantity

@@ -342,7 +342,7 @@ def test_formulas_with_constants_go_straight_in(name, monkeypatch):
         single = f(q.astype(np.float32), None, x.astype(np.float32))
         assert single.dtype == np.float32 and np.allclose(single, expected, rtol=1e-3, atol=1e-3)
         with monkeypatch.context() as patch:
-            patch.delattr("recursa.evaluation.resolved.prepare")
+            patch.delattr("recursa.evaluation.resolved_quantity.prepare")
             same_bits(f(q, None, x), expected)
             same_bits(f(q.tolist(), None, by_name(robot, x, False)), expected)
             out = np.empty_like(expected)

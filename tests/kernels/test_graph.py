@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.book import augmented
-from recursa.dynamics import articulated, gathering, mass_matrix
+from recursa.book import augmented_recursion
+from recursa.dynamics import articulated_bodies, gathering, mass_matrix
 from recursa.errors import UntraceableError
 from recursa.kernels.emit import emit
 from recursa.kernels.graph import Graph, Traced
@@ -100,10 +100,10 @@ def test_counts_for_a_general_six_joint_arm(seed):
     mass = counted(robot, mass_matrix.MASS_MATRIX_PLAN, "q", matrix)
     assert (mass.mul, mass.add) <= (350, 296)
     assert mass.add <= 296
-    torques = counted(robot, augmented.augmented_plan(), "qva", vector("T"))
+    torques = counted(robot, augmented_recursion.augmented_plan(), "qva", vector("T"))
     assert torques.mul <= 439
     assert torques.add <= 379
-    forward = counted(robot, articulated.forward_plan(), ("q", "v", "tau"), vector("qdd"))
+    forward = counted(robot, articulated_bodies.forward_plan(), ("q", "v", "tau"), vector("qdd"))
     assert forward.mul <= 1040
     assert forward.add <= 950
 
@@ -112,8 +112,8 @@ def test_operations_grow_linearly():
     """Ten bodies more cost the same, wherever the chain stands: exactly, counted as the steps do them."""
     models = [canonical(rc.robots.chain(n, seed=1).model) for n in (10, 20, 30, 40)]
     for plan, inputs in (
-        (augmented.augmented_plan(), "qva"),
-        (articulated.forward_plan(), ("q", "v", "tau")),
+        (augmented_recursion.augmented_plan(), "qva"),
+        (articulated_bodies.forward_plan(), ("q", "v", "tau")),
     ):
         totals = []
         for model in models:

@@ -10,7 +10,7 @@ import pytest
 
 import recursa as rc
 from recursa.errors import ShapeError, UnknownNameError
-from recursa.evaluation.resolved import ResolvedQuantity
+from recursa.evaluation.resolved_quantity import ResolvedQuantity
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.kernel import Kernel
 from recursa.model.model import Model
@@ -18,7 +18,7 @@ from recursa.quantities.quantity import Recipe
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, each_link, run
 from recursa.sweeps.batching import prepare
-from recursa.sweeps.inputs import (
+from recursa.sweeps.input_kinds import (
     CONSTANTS,
     INPUT_KINDS,
     InputKind,

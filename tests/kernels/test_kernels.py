@@ -14,7 +14,7 @@ from questions import interpreted
 from recursa.errors import NativeCodeError
 from recursa.kernels import switch
 from recursa.kernels.dispatch import Switch
-from recursa.model.moving import MayMove
+from recursa.model.may_move import MayMove
 from zoo import each_kind
 
 pytestmark = pytest.mark.compiled

@@ -12,7 +12,7 @@ import recursa as rc
 import zoo
 from recursa.dynamics.configuration import random_input
 from recursa.errors import UntraceableError
-from recursa.evaluation.resolved import Question, ResolvedQuantity
+from recursa.evaluation.resolved_quantity import Question, ResolvedQuantity
 from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.kernel import Kernel
@@ -22,7 +22,7 @@ from recursa.model.description import Mimic
 from recursa.quantities import quantity
 from recursa.robots import random_description
 from recursa.sweeps.engine import run
-from recursa.sweeps.inputs import kind_of_input
+from recursa.sweeps.input_kinds import kind_of_input
 
 
 def tied() -> rc.Robot:

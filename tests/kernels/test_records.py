@@ -14,7 +14,7 @@ import pytest
 
 import recursa as rc
 from recursa.dynamics.inverse import GRAVITY_FORCES
-from recursa.evaluation.resolved import Question
+from recursa.evaluation.resolved_quantity import Question
 from recursa.kernels import kernel, records
 from recursa.kernels.dispatch import KernelStore, Switch
 from recursa.kernels.native import Effort

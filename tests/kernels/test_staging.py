@@ -13,9 +13,9 @@ import recursa as rc
 from looped_results import looped_result
 from numeric import close, same_bits, states, tied_gripper
 from random_plans import REAL, assert_same, plans, real_mixing
-from recursa.denoc.matrices import CONVECTIVE_TIMES, INERTIA_TIMES
+from recursa.denoc.inertia_and_convection import CONVECTIVE_TIMES, INERTIA_TIMES
 from recursa.dynamics.factorization import SOLVE
-from recursa.dynamics.joint_space import columns_of, vector_of
+from recursa.dynamics.gathering import columns_of, vector_of
 from recursa.errors import UntraceableError
 from recursa.kernels.kernel import Kernel
 from recursa.kernels.loop import Looped

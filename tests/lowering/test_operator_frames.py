@@ -19,9 +19,9 @@ import pytest
 import recursa as rc
 import zoo
 from expressions import by_matrices, gap, largest_part
-from recursa.operators.compiled import CompiledExpression
+from recursa.operators.compiled_expression import CompiledExpression
 from recursa.operators.expression import Expression
-from recursa.operators.frames import frame_free
+from recursa.operators.frame_rules import frame_free
 from recursa.operators.leaves import Operators
 from recursa.operators.values import input_name
 from recursa.sweeps import run

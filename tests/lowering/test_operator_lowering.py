@@ -13,7 +13,7 @@ from recursa.operators.expression import Expression
 from recursa.operators.lower import lower
 from recursa.operators.simplify import simplify
 from recursa.operators.values import input_name, operand_of
-from recursa.spatial.counting import Counter
+from recursa.spatial.counter import Counter
 from recursa.sweeps import run
 from zoo import ZOO
 

@@ -9,7 +9,7 @@ import pytest
 
 import recursa as rc
 from expressions import gap
-from recursa.operators.dense import dense_values
+from recursa.operators.singular import dense_values
 from zoo import ZOO, floating_tree_with_rotors
 
 ROBOTS = {name: make for name, make in ZOO.items() if name not in ("chain200", "floating_tree")}

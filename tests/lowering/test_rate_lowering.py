@@ -11,14 +11,14 @@ import numeric
 import recursa as rc
 from expressions import by_matrices, by_sweeps, gap
 from recursa.loading import trusted
-from recursa.operators.dense import dense_values
 from recursa.operators.expression import Expression, free_vectors, known_shape
 from recursa.operators.lower import lower
 from recursa.operators.simplify import simplify
+from recursa.operators.singular import dense_values
 from recursa.operators.symbols import Kind
 from recursa.operators.values import input_name, operand_of
 from recursa.robots import random_description
-from recursa.spatial.counting import Counter
+from recursa.spatial.counter import Counter
 from recursa.sweeps import run
 from zoo import ALL_KINDS, ZOO, floating_tree_with_rotors, small_flyer
 

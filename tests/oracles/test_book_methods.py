@@ -12,7 +12,7 @@ import pytest
 
 import recursa as rc
 from numeric import close, states, tied_gripper
-from recursa.book.augmented import augmented_plan
+from recursa.book.augmented_recursion import augmented_plan
 from recursa.book.methods import INVERSE, MASS
 from recursa.book.rigid_body import euler_from_inertia, inertia_from_euler
 from recursa.interop import pinocchio as interop

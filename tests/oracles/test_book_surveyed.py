@@ -7,8 +7,8 @@ import pytest
 
 import recursa as rc
 from numeric import close, states, tied_gripper
-from recursa.book.columns import MASS_TIMES, ROOT_TIMES
-from recursa.book.solving import conjugate_gradients, least_squares
+from recursa.book.column_recursion import MASS_TIMES, ROOT_TIMES
+from recursa.book.direct import conjugate_gradients, least_squares
 from zoo import ZOO, small_flyer
 
 pytestmark = pytest.mark.interpreted(reason="several methods of every robot; kernels/test_forms.py compares the forms")

@@ -13,7 +13,7 @@ from questions import interpreted, kernel_used
 from recursa.interop import pinocchio as interop
 from recursa.loading import trusted
 from recursa.methods.first_order import FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES
-from recursa.model.moving import MayMove
+from recursa.model.may_move import MayMove
 from recursa.robots import random_description
 from zoo import ZOO, floating_tree_with_rotors, large_interpreted
 

@@ -18,7 +18,7 @@ mujoco = pytest.importorskip("mujoco")
 
 from mujoco_model import InMujoco  # noqa: E402
 from recursa.interop.comparing import compare  # noqa: E402
-from recursa.interop.mujoco_reading import unconstrained  # noqa: E402
+from recursa.interop.mujoco import unconstrained  # noqa: E402
 
 pytestmark = pytest.mark.interpreted(reason="many small robots, each with code of its own")
 

@@ -15,11 +15,11 @@ from looped_results import looped_result
 from numeric import close, same_bits, states
 from questions import answered, interpreted, kernel_used
 from recursa.evaluation.evaluator import Evaluator
-from recursa.evaluation.resolved import Question
+from recursa.evaluation.resolved_quantity import Question
 from recursa.kernels.loop import LoopProgram
 from recursa.kernels.writer import Shape
 from recursa.loading import trusted
-from recursa.operational.quantities import DELASSUS, OPERATIONAL_COMPLIANCE_BETWEEN, selected_links
+from recursa.operational.operational_quantities import DELASSUS, OPERATIONAL_COMPLIANCE_BETWEEN, selected_links
 from recursa.robots import random_description
 from zoo import ALL_KINDS, flyer, one_of_each
 

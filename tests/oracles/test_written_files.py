@@ -18,7 +18,7 @@ import recursa as rc
 from numeric import close, states
 from recursa.bundled import BUNDLED, FILES
 from recursa.interop import pinocchio as interop
-from recursa.interop.mujoco_reading import unconstrained
+from recursa.interop.mujoco import unconstrained
 from robot_data import relative_name, robot_folder, urdf_files
 
 pin = pytest.importorskip("pinocchio")

@@ -16,7 +16,7 @@ from constrained_questions import ON_CONSTRAINTS, Apart, Refuses
 from constrained_robots import MOTORS, Dense, agrees, every_robot, robot_of, state_of, tip_of
 from questions import QUESTIONS
 from recursa.cli.commands import recursa
-from recursa.trajectories.csv_numbers import read_table
+from recursa.trajectories.csv_files import read_table
 
 # ---- jobs ------------------------------------------------------------------------------------------------------------
 

@@ -11,8 +11,8 @@ import recursa as rc
 from deviations import deviation
 from numeric import central, close, states, tied_gripper
 from questions import Standing
-from recursa.control.arithmetic import OnArrays
 from recursa.control.at_link import shown_inertia
+from recursa.control.law_arithmetic import OnArrays
 from recursa.dynamics.reference import ADAPTATION, natural_rates, pseudo_inertia
 from recursa.spatial.inertia import RigidInertia
 from zoo import ALL_KINDS, each_kind, elastic_arm, large_flyer, mixed_tree, one_of_each

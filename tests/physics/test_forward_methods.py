@@ -10,9 +10,9 @@ import pytest
 import recursa as rc
 from numeric import gap, states, tied_gripper
 from recursa.denoc.forward import forward_plan as denoc_plan
-from recursa.diagonal import equations as diagonal
+from recursa.diagonal import equations_of_motion as diagonal
 from recursa.dynamics import four_algorithms
-from recursa.dynamics.articulated import forward_plan
+from recursa.dynamics.articulated_bodies import forward_plan
 from recursa.kernels.dispatch import Switch
 from recursa.sweeps import Direction, run
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, large_interpreted

@@ -8,8 +8,8 @@ import pytest
 import recursa as rc
 import search_oracle
 from questions import answered
-from recursa.reach import motions
-from recursa.reach.motions import Motions
+from recursa.reach import search_steps
+from recursa.reach.search_steps import Motions
 from recursa.reach.tasks import KINDS, Task
 from zoo import large_flyer, mixed_tree, one_of_each, small_flyer
 
@@ -141,7 +141,7 @@ def test_searches_agree_in_every_form(name):
 def test_steps_in_parts_are_the_steps_in_one(name, monkeypatch):
     answers = []
     for longest in (10**6, 0):
-        monkeypatch.setattr(motions, "LONGEST_STEP", longest)
+        monkeypatch.setattr(search_steps, "LONGEST_STEP", longest)
         robot = TREES[name]()
         rng = np.random.default_rng(6)
         q = np.stack([robot.random_state(rng)[0] for _ in range(11)])

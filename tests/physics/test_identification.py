@@ -12,8 +12,8 @@ import recursa as rc
 from identified import log, motion, vaguely, with_friction
 from recursa.control import ComputedTorque
 from recursa.identification.consistent import BASIS, Problem, conic, entropic, parameters_of, pseudo_inertia
-from recursa.identification.filtering import filtered, noise_cutoff, windows, zero_phase
 from recursa.identification.fourier import Series
+from recursa.identification.log_filters import filtered, noise_cutoff, windows, zero_phase
 from recursa.identification.logs import logs_of
 from recursa.identification.unknowns import Unknowns
 from zoo import ZOO, small_flyer

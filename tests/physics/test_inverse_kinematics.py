@@ -13,7 +13,7 @@ from questions import answered
 from recursa.errors import NativeCodeError
 from recursa.kernels.switch import Switch
 from recursa.reach.levels import LEAST_DAMPING
-from recursa.reach.motions import Motions
+from recursa.reach.search_steps import Motions
 from recursa.reach.tasks import Task
 from robot_data import urdf_files
 from zoo import large_flyer, mixed_tree, one_of_each, small_flyer

@@ -12,9 +12,9 @@ import recursa as rc
 from numeric import FRAMES, close, states, tied_gripper, with_rotors
 from questions import answered
 from recursa.kernels.dispatch import Switch
-from recursa.operational.plans import blocks_plan, compliance_plan, flying_path, inertia_plan
+from recursa.operational.compliance_plans import blocks_plan, compliance_plan, flying_path, inertia_plan
 from recursa.operational.pseudo_inverse import RankedArray, _by_numpy, pseudo_inverse, rank_limit
-from recursa.spatial.counting import Counter
+from recursa.spatial.counter import Counter
 from recursa.sweeps.engine import run
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, large_interpreted, one_of_each, small_mixed_tree
 

@@ -9,7 +9,7 @@ import pytest
 
 import recursa as rc
 from numeric import close
-from recursa.runs.sensitivity import Sensitivity
+from recursa.runs.run_sensitivity import Sensitivity
 from zoo import small_flyer
 
 H = 1e-5

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 import recursa as rc
-from recursa.diagonal import equations
-from recursa.dynamics import articulated, inverse
-from recursa.spatial.counting import Counter, Counts
+from recursa.diagonal import equations_of_motion
+from recursa.dynamics import articulated_bodies, inverse
+from recursa.spatial.counter import Counter, Counts
 from recursa.sweeps.engine import run
 from recursa.sweeps.plan import Plan
 
@@ -17,8 +17,8 @@ PLANS: dict[str, tuple[Plan, str]] = {
     "inverse_dynamics": (inverse.inverse_plan(), "q v a"),
     "bias_forces": (inverse.bias_plan(), "q v"),
     "gravity_forces": (inverse.gravity_plan(), "q"),
-    "forward_dynamics": (articulated.forward_plan(), "q v tau"),
-    "diagonal.rates": (equations.equations_plan(), "q joint:nu tau"),
+    "forward_dynamics": (articulated_bodies.forward_plan(), "q v tau"),
+    "diagonal.rates": (equations_of_motion.equations_plan(), "q joint:nu tau"),
 }
 LINEAR = list(PLANS)
 FIELDS = ("mul", "add", "div", "sqrt", "trig")

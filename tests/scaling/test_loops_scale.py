@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.dynamics.articulated import forward_plan
+from recursa.dynamics.articulated_bodies import forward_plan
 from recursa.dynamics.gathering import joint_vector
 from recursa.kernels.kernel import Kernel
 from recursa.kernels.loop import Looped, LoopProgram

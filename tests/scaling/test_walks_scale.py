@@ -16,7 +16,7 @@ from recursa.kernels import kernel
 from recursa.kernels.loop import LoopProgram
 from recursa.kernels.native import simd_shape
 from recursa.kernels.writer import Shape
-from recursa.sweeps.inputs import kind_of_input
+from recursa.sweeps.input_kinds import kind_of_input
 from zoo import flyer
 
 every_matrix = pytest.mark.parametrize("what", ASKED)

@@ -8,7 +8,7 @@ import pytest
 
 import recursa as rc
 from recursa.studies import on_dask, on_ray, workers
-from recursa.studies.progress import Progress, duration
+from recursa.studies.study_progress import Progress, duration
 from study_results import equal
 
 KEEP = {"q": "full", "peak_speed": ["extrema", "moments", ("quantiles", [0.1, 0.5]), ("top", 3)]}

@@ -7,8 +7,8 @@ import pytest
 
 import recursa as rc
 from numeric import close, tied_gripper
-from recursa.book import augmented
-from recursa.dynamics import articulated, gathering, inverse, mass_matrix
+from recursa.book import augmented_recursion
+from recursa.dynamics import articulated_bodies, gathering, inverse, mass_matrix
 from recursa.kernels.graph import Graph
 from recursa.model.canonical import CanonicalJoint, canonical
 from recursa.sweeps import run
@@ -69,7 +69,7 @@ def test_moved_frames_give_the_same_accelerations(name):
     moved = canonical(robot.model)
     q, v = robot.random_state(3)
     inputs = {"q": q.tolist(), "v": v.tolist(), "tau": [0.3] * robot.nv}
-    plan = articulated.forward_plan()
+    plan = articulated_bodies.forward_plan()
     expected = np.array(gathering.joint_vector(robot.model, run(plan, robot.model, inputs)["qdd"]))
     found = np.array(gathering.joint_vector(moved, run(plan, moved, inputs)["qdd"]))
     close(found, expected, 1e-11)
@@ -79,13 +79,13 @@ def test_moved_frames_give_the_same_accelerations(name):
 def test_augmented_links_match_newton_euler(name):
     robot = ROBOTS[name]()
     moved = canonical(robot.model)
-    assert augmented.suits(moved)
+    assert augmented_recursion.suits(moved)
     q, v = robot.random_state(6)
     a = np.random.default_rng(7).normal(size=robot.nv)
     inputs = {"q": q.tolist(), "v": v.tolist(), "a": a.tolist()}
     for plan, fewer in (
-        (inverse.inverse_plan(), augmented.augmented_plan()),
-        (inverse.bias_plan(), augmented.augmented_bias_plan()),
+        (inverse.inverse_plan(), augmented_recursion.augmented_plan()),
+        (inverse.bias_plan(), augmented_recursion.augmented_bias_plan()),
     ):
         expected = np.array(gathering.joint_vector(robot.model, run(plan, robot.model, inputs)["T"]))
         found = np.array(gathering.joint_vector(moved, run(fewer, moved, inputs)["T"]))
@@ -98,13 +98,13 @@ def test_augmented_links_of_a_turning_arm_cost_nothing():
     moved = canonical(robot.model)
     graph = Graph()
     inputs = {name: graph.inputs(name, 6) for name in "qva"}
-    values = run(augmented.augmented_plan(), moved, inputs)
+    values = run(augmented_recursion.augmented_plan(), moved, inputs)
     assert all(isinstance(x, float) for k in range(6) for x in (values["mass"][k], *values["u"][k], *values["K"][k]))
 
 
 def test_robots_that_do_not_suit_are_told_apart():
     for name in ("free_flyer", "helical", "spherical", "planar", "mixed_tree"):
-        assert not augmented.suits(canonical(ROBOTS[name]().model))
+        assert not augmented_recursion.suits(canonical(ROBOTS[name]().model))
 
 
 def test_serial_arms_need_two_screws_a_step_and_none_before_the_first_joint():

@@ -7,7 +7,7 @@ import pytest
 
 import recursa as rc
 from numeric import close
-from recursa.book import augmented
+from recursa.book import augmented_recursion
 from recursa.dynamics import gathering, inverse, mass_matrix
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
@@ -60,8 +60,8 @@ def test_moved_frames_match_those_of_the_file(hundred: int) -> None:
         expected = torques(inverse.inverse_plan(), robot.model, inputs)
         close(torques(inverse.inverse_plan(), moved, inputs), expected, TOLERANCE, f"seed {seed}: torques")
         close(masses(moved, inputs), masses(robot.model, inputs), TOLERANCE, f"seed {seed}: mass matrix")
-        if augmented.suits(moved):
+        if augmented_recursion.suits(moved):
             suited += 1
-            found = torques(augmented.augmented_plan(), moved, inputs)
+            found = torques(augmented_recursion.augmented_plan(), moved, inputs)
             close(found, expected, TOLERANCE, f"seed {seed}: torques with augmented links")
     assert suited > 30

@@ -23,9 +23,9 @@ from recursa import files
 from recursa.cli.commands import recursa
 from recursa.integrators import INTEGRATORS, names
 from recursa.runs import journal
-from recursa.runs.packing import pack, unpack
+from recursa.runs.npz_files import pack, unpack
 from recursa.simulation.checkpoint import Kept
-from recursa.trajectories.csv_numbers import write_table
+from recursa.trajectories.csv_files import write_table
 
 
 def rubbing() -> rc.Robot:

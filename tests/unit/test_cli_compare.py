@@ -18,7 +18,7 @@ from recursa.interop import comparing
 from recursa.interop.comparing import compare
 from recursa.interop.offers import OFFERS
 from recursa.interop.peer import Suspect
-from recursa.interop.pinocchio_peer import InPinocchio
+from recursa.interop.pinocchio import InPinocchio
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import recursa as rc
 from recursa.cli.commands import recursa
-from recursa.cli.reach_goals import FORMS, goal
+from recursa.cli.reach_command import FORMS, goal
 
 
 def run(*arguments: str) -> tuple[int, str]:

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import recursa as rc
 from recursa.cli.commands import recursa
-from recursa.trajectories.csv_numbers import read_table
+from recursa.trajectories.csv_files import read_table
 
 
 def run(*arguments: str) -> Result:
@@ -161,7 +161,7 @@ def test_motion_is_not_overwritten_by_its_torques(file: str, refused: Callable[.
 
 def test_few_instants_of_a_file_are_drawn_as_the_motion_between_them(tmp_path: Path) -> None:
     """The speed between two postures at rest is beyond its limit half way; at neither instant of the file is it."""
-    from recursa.cli import motion
+    from recursa.cli import motion_commands
 
     robot = rc.robots.panda_like()
     start, end = (dict(zip(robot.joint_names, (x, 0, 0, -1.5, 0, 1.5, 0), strict=True)) for x in (-1.5, 1.5))
@@ -173,7 +173,7 @@ def test_few_instants_of_a_file_are_drawn_as_the_motion_between_them(tmp_path: P
         result = run("panda_like", str(tmp_path / "moves.csv"), "--plot", str(tmp_path / "a.png"))
     assert "2 instants" in result.output
     assert "warning: joint 'joint1': velocity" in result.output
-    assert len(drawn[0]) >= motion._FINE
+    assert len(drawn[0]) >= motion_commands._FINE
 
 
 def test_entries_of_joints_of_several_freedoms_are_set_by_name(refused: Callable[..., str]) -> None:

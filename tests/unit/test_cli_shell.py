@@ -20,8 +20,7 @@ from click.testing import CliRunner
 import recursa as rc
 from recursa.cli import commands, main
 from recursa.cli.commands import recursa
-from recursa.cli.group import VERBS, completion_script
-from recursa.cli.help_texts import first_sentence
+from recursa.cli.group import VERBS, completion_script, first_sentence
 
 COMMANDS = {name: recursa.get_command(None, name) for name in recursa.list_commands(None)}
 

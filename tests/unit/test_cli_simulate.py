@@ -14,7 +14,7 @@ import recursa as rc
 from comparing import equal_runs
 from recursa.cli.commands import recursa
 from recursa.runs import journal
-from recursa.trajectories.csv_numbers import write_table
+from recursa.trajectories.csv_files import write_table
 
 SHORT = ("simulate", "planar", "--duration", "0.1", "--q0", "joint1=0.4", "--rtol", "1e-6")
 

@@ -7,7 +7,7 @@ import pytest
 
 import recursa as rc
 import zoo
-from recursa.dynamics import articulated, composite_factor, forward_derivatives, gathering
+from recursa.dynamics import articulated_bodies, composite_factor, forward_derivatives, gathering
 from recursa.sweeps import run
 
 ROBOTS = {
@@ -25,7 +25,7 @@ every_robot = pytest.mark.parametrize("name", ROBOTS)
 def test_inverse_by_factors_matches_the_articulated_one(name):
     robot = ROBOTS[name]()
     q, _ = robot.random_state(4)
-    plans = articulated.MASS_MATRIX_INVERSE_PLAN, composite_factor.MASS_MATRIX_INVERSE_BY_FACTORS
+    plans = articulated_bodies.MASS_MATRIX_INVERSE_PLAN, composite_factor.MASS_MATRIX_INVERSE_BY_FACTORS
     found = [run(plan, robot.model, {"q": q.tolist()})["rows"] for plan in plans]
     one, other = (np.array(list(gathering.joint_matrix(robot.model, rows, symmetric=True))) for rows in found)
     assert np.allclose(one, other, rtol=1e-10, atol=1e-12 * np.abs(one).max())

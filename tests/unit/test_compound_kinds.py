@@ -10,7 +10,7 @@ import pytest
 import recursa as rc
 from numeric import close
 from recursa.formats.recursa_json import write_recursa
-from recursa.model.compound import EULER
+from recursa.model.joint_inputs import EULER
 
 BODY: dict[str, Any] = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (0.3, 0.3, 0.3)}
 

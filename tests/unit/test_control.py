@@ -11,7 +11,7 @@ import pytest
 
 import recursa as rc
 from numeric import close, states, tied_gripper
-from recursa.control.pose_line import PoseLine, rotation_of, rotation_vector
+from recursa.control.at_link import PoseLine, rotation_of, rotation_vector
 from zoo import each_kind
 
 ARM = rc.robots.planar(2)

@@ -13,17 +13,16 @@ import pytest
 import recursa as rc
 from numeric import close
 from recursa.book.methods import INVERSE, MASS
-from recursa.counts import printed
+from recursa.counts import printed_tables
 from recursa.counts.arms import GEOMETRIES, generalized, table_arm
-from recursa.counts.counting import _TableEvaluator, counted, with_divisions
-from recursa.counts.exact import Exact, ExactGraph
+from recursa.counts.count import _TableEvaluator, counted, with_divisions
 from recursa.counts.of_robots import METHODS
-from recursa.counts.polynomials import Polynomial
+from recursa.counts.polynomials import Exact, ExactGraph, Polynomial
 from recursa.counts.tables import TABLES
 from recursa.errors import UnknownNameError
-from recursa.evaluation.scalars import solve_symmetric
+from recursa.evaluation.formulas import solve_symmetric
 from recursa.quantities import quantities
-from recursa.spatial.counting import Counts
+from recursa.spatial.counter import Counts
 from zoo import with_soaks
 
 OF_PAPERS = [name for name in TABLES if name not in ("robots", "regrouping")]
@@ -152,7 +151,7 @@ def test_printed_polynomials_match_the_printed_values_or_carry_a_note(name):
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 def test_equations_add_up_to_the_totals(name, geometry):
     *rows, total = (one for one in rc.tables(name) if one.geometry == geometry)
-    assert total.method == printed.TOTAL
+    assert total.method == printed_tables.TOTAL
     for kind in ("printed_mul", "printed_add", "ours_mul", "ours_add"):
         for n in (4, 9):
             parts = [getattr(one, kind) for one in rows if getattr(one, kind) is not None]
@@ -164,7 +163,7 @@ def test_tables_by_equation_match_the_whole_method(geometry):
     arm = table_arm(6, geometry)
     for name, quantity in (("5.2", "inverse_dynamics"), ("6.1", "mass_matrix")):
         found = counted(arm, quantity, {"method": "augmented"})
-        assert at_6(row(name, printed.TOTAL, geometry)) == (found.mul, found.add)
+        assert at_6(row(name, printed_tables.TOTAL, geometry)) == (found.mul, found.add)
     whole = counted(arm, "linearize", {"method": "balafoutis-patel"})
     nominal = counted(arm, "inverse_dynamics", {})
     mul, add = np.add(at_6(row("7.1", "total", geometry)), at_6(row("7.2", "total", geometry)))

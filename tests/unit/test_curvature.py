@@ -8,7 +8,7 @@ import pytest
 import recursa as rc
 from numeric import close, complex_step
 from questions import interpreted
-from recursa.diagonal.curvature import structure_of
+from recursa.diagonal.diagonal_coriolis import structure_of
 from recursa.model.joints import KINDS
 from zoo import flyer
 

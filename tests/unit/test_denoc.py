@@ -8,12 +8,12 @@ import pytest
 import recursa as rc
 from numeric import close, same_bits, states, tied_gripper
 from questions import interpreted
-from recursa.denoc import matrices
-from recursa.dynamics.joint_space import vector_of
-from recursa.evaluation.resolved import ResolvedQuantity
+from recursa.denoc import inertia_and_convection
+from recursa.dynamics.gathering import vector_of
+from recursa.evaluation.resolved_quantity import ResolvedQuantity
 from recursa.kernels.dispatch import KernelStore
 from recursa.loading import trusted
-from recursa.model.moving import MayMove
+from recursa.model.may_move import MayMove
 from recursa.quantities.quantity import Recipe
 from recursa.robots import random_description
 from zoo import small_mixed_tree
@@ -97,8 +97,8 @@ def test_products_with_a_vector_match_the_matrices():
     robot = small_mixed_tree()
     q, v, x = states(robot, 3)
     for plan, matrix, more in (
-        (matrices.INERTIA_TIMES, rc.denoc.generalized_inertia(robot, q), {}),
-        (matrices.CONVECTIVE_TIMES, rc.denoc.convective_matrix(robot, q, v), {"v": v}),
+        (inertia_and_convection.INERTIA_TIMES, rc.denoc.generalized_inertia(robot, q), {}),
+        (inertia_and_convection.CONVECTIVE_TIMES, rc.denoc.convective_matrix(robot, q, v), {"v": v}),
     ):
         recipe = Recipe(plan, vector_of(robot.model, "T"), (robot.nv,))
         given = {"q": q, "a": x} | more

@@ -6,10 +6,10 @@ import builtins
 
 import numpy as np
 import pytest
+from recursa.reach.quadratic_program import solve, solve_with_rows, solver
 
 import recursa as rc
 from numeric import close, tied_gripper
-from recursa.reach.quadratic_program import solve, solve_with_rows, solver
 from zoo import large_flyer
 
 pytest.importorskip("daqp")
@@ -195,11 +195,7 @@ def test_without_goals_nothing_moves():
     [
         (lambda r: rc.DifferentialIK(r, 0.0), rc.StateError, "dt must be a positive number"),
         (lambda r: rc.DifferentialIK(r, 0.1, gain=50.0), rc.StateError, "too large for a time step"),
-        (
-            lambda r: rc.DifferentialIK(r, 0.1, acceleration=-1.0),
-            rc.StateError,
-            "acceleration of joint 'joint1' is -1; it must be above 0",
-        ),
+        (lambda r: rc.DifferentialIK(r, 0.1, acceleration=-1.0), rc.StateError, "joint 'joint1' is -1; it must be"),
         (lambda r: rc.DifferentialIK(r, 0.1, velocity=[1.0, 2.0]), rc.ShapeError, "velocity has shape"),
         (lambda r: rc.DifferentialIK(r, 0.1, acceleration={"joint9": 1.0}), rc.UnknownNameError, "joint9"),
         (lambda r: rc.DifferentialIK(r, 0.1, weights={"flang": 1.0}), rc.UnknownNameError, "flange"),

@@ -15,7 +15,7 @@ import pytest
 import recursa as rc
 from recursa.cli.commands import recursa
 from recursa.errors import NotationError
-from recursa.facade.derivatives import LinearizeMethod
+from recursa.facade.derivative_methods import LinearizeMethod
 from recursa.methods.inverse_and_forward import ForwardMethod, InverseMethod
 from recursa.methods.matrices import MassMethod
 from recursa.operators.rules import LINK_RULES, RATE_RULES, RULES, TABLE

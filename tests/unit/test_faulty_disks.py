@@ -20,7 +20,7 @@ import pytest
 import recursa as rc
 from comparing import equal_runs
 from faulty_disks import Disk, Files, Write, content, writers
-from recursa.kernels import cache
+from recursa.kernels import native
 from recursa.simulation.checkpoint import Kept
 
 resource: Any = pytest.importorskip("resource", reason="no such limits here")
@@ -165,7 +165,7 @@ def test_power_that_fails_leaves_no_half_kernel(tmp_path: Path, monkeypatch: pyt
     place, other = tmp_path / "place", tmp_path / "other"
     for folder in (place, other):
         folder.mkdir(mode=0o700)
-    key, payload = cache.entry_key("some", "kernel"), os.urandom(50_000)
+    key, payload = native.entry_key("some", "kernel"), os.urandom(50_000)
     found: list[bytes | None] = []
 
     def at(disk: Disk) -> None:
@@ -175,14 +175,14 @@ def test_power_that_fails_leaves_no_half_kernel(tmp_path: Path, monkeypatch: pyt
                 (other / name).chmod(0o600)
             with monkeypatch.context() as patch:
                 patch.setenv("RECURSA_CACHE", str(other))
-                found.append(cache.fetch(key, cache.CODE))
+                found.append(native.fetch(key, native.CODE))
             for name in state:
                 (other / name).unlink()
 
     with monkeypatch.context() as patch:
         patch.setenv("RECURSA_CACHE", str(place))
         Disk(place, patch, at)
-        cache.keep(key, cache.CODE, payload)
+        native.keep(key, native.CODE, payload)
     assert {one for one in found if one is not None} == {payload}
     assert None in found
 

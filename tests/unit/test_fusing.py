@@ -11,8 +11,8 @@ import recursa as rc
 from every_plan import every_plan, robot
 from numeric import states
 from random_plans import assert_same
-from recursa.book import augmented
-from recursa.dynamics import articulated, coriolis, inverse, kinematics, mass_matrix, mass_properties
+from recursa.book import augmented_recursion
+from recursa.dynamics import articulated_bodies, coriolis, inverse, kinematics, mass_matrix, mass_properties
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.spatial import Counter
@@ -31,16 +31,16 @@ from recursa.sweeps import (
     tip_to_base,
 )
 from recursa.sweeps.plan import PAIRS
-from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS
-from recursa.walks.derivatives import inverse_derivatives_pairs
-from recursa.walks.mass_matrix import MASS_MATRIX_PAIRS
+from recursa.walks.coriolis_pairs import CORIOLIS_MATRIX_PAIRS
+from recursa.walks.derivative_pairs import inverse_derivatives_pairs
+from recursa.walks.jacobians import COMPOSITE, PLACE
 from recursa.walks.mass_matrix_inverse import mass_matrix_inverse_pairs
-from recursa.walks.root_axes import COMPOSITE, PLACE
+from recursa.walks.mass_matrix_rate import MASS_MATRIX_PAIRS
 from zoo import ZOO, floating_tree_with_rotors
 
 MASS_AND_BIAS = fuse(mass_matrix.MASS_MATRIX_PLAN, inverse.bias_plan())
-UNIT_NU = renamed(articulated.MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu"})
-FORWARD_AND_INVERSE = fuse(articulated.forward_plan(), UNIT_NU, name="both")
+UNIT_NU = renamed(articulated_bodies.MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu"})
+FORWARD_AND_INVERSE = fuse(articulated_bodies.forward_plan(), UNIT_NU, name="both")
 
 
 def outline(plan: Plan) -> list[tuple[str, list[str]]]:
@@ -95,7 +95,7 @@ def test_forward_dynamics_and_inverse_mass_matrix_share_P_D_G():
 def test_a_plan_can_lose_sweeps_of_its_own():
     """Poses in the parent need no direction; masses and rates do not wait for each other."""
     assert outline(fuse(mass_matrix.MASS_MATRIX_PLAN)) == [("tip to base", ["relative", "composite", "mass_rows"])]
-    assert outline(fuse(augmented.augmented_plan())) == [
+    assert outline(fuse(augmented_recursion.augmented_plan())) == [
         ("base to tip", ["relative", "rates"]),
         ("tip to base", ["augmented_link", "torques", "with_rotors"]),
     ]
@@ -123,7 +123,7 @@ def test_sweeps_over_paths_stay_apart():
 ROBOTS = ("pendulum", "puma560", "tree", "mixed_tree", "one_of_each", "floating_tree")
 JOINED: dict[str, tuple[Plan, ...]] = {
     "mass matrix and bias": (mass_matrix.MASS_MATRIX_PLAN, inverse.bias_plan(wrenches=True)),
-    "forward and inverse mass matrix": (articulated.forward_plan(wrenches=True), UNIT_NU),
+    "forward and inverse mass matrix": (articulated_bodies.forward_plan(wrenches=True), UNIT_NU),
     "mass, Coriolis and momentum matrix": (
         renamed(mass_matrix.MASS_MATRIX_PLAN, {"rows": "mass", "F": "mass_F"}),
         coriolis.CORIOLIS_MATRIX_PLAN, mass_matrix.MOMENTUM_MATRIX_PLAN,
@@ -174,7 +174,7 @@ def test_shared_steps_cost_nothing_the_second_time():
         counts = counter.counts()
         return np.array([counts.mul, counts.add, counts.trig])
 
-    forward, unit, shared = articulated.forward_plan(), UNIT_NU, fuse(UNIT_NU, keep=("P", "elimination"))
+    forward, unit, shared = articulated_bodies.forward_plan(), UNIT_NU, fuse(UNIT_NU, keep=("P", "elimination"))
     assert np.array_equal(count(FORWARD_AND_INVERSE), count(forward) + count(unit) - count(shared))
     assert count(FORWARD_AND_INVERSE)[2] == 12
 
@@ -189,10 +189,10 @@ def test_keep_drops_what_it_does_not_need():
 
 
 def test_keep_needs_every_step_that_adds_or_changes():
-    plan = fuse(articulated.forward_plan(wrenches=True), UNIT_NU, keep=["qdd"])
-    assert outline(plan) == outline(articulated.forward_plan(wrenches=True))
+    plan = fuse(articulated_bodies.forward_plan(wrenches=True), UNIT_NU, keep=["qdd"])
+    assert outline(plan) == outline(articulated_bodies.forward_plan(wrenches=True))
     inputs = inputs_of(robot())
-    full = run(articulated.forward_plan(wrenches=True), robot().model, inputs)
+    full = run(articulated_bodies.forward_plan(wrenches=True), robot().model, inputs)
     assert run(plan, robot().model, inputs)["qdd"] == full["qdd"]
 
 
@@ -210,7 +210,7 @@ def test_buffers_computed_differently_are_refused():
         match=r"'forward_dynamics' and 'mass_matrix_inverse' compute buffer 'nu' differently: "
         r"only one of them has the step nu, f@parent <- innovations.*renamed\(plan, {'nu': \.\.\.}\)",
     ):
-        fuse(articulated.forward_plan(), articulated.MASS_MATRIX_INVERSE_PLAN)  # fmt: skip
+        fuse(articulated_bodies.forward_plan(), articulated_bodies.MASS_MATRIX_INVERSE_PLAN)  # fmt: skip
 
 
 def test_buffers_declared_differently_are_refused():

@@ -20,7 +20,7 @@ from recursa.doctor.joint_checks import _circling
 from recursa.model.assemble import assemble
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
 from recursa.simulation import driver
-from recursa.trajectories.csv_numbers import _header, require_distinct
+from recursa.trajectories.csv_files import _header, require_distinct
 
 
 class Counted(str):

@@ -11,7 +11,7 @@ import pytest
 import recursa as rc
 from identified import log, motion, vaguely, with_friction
 from recursa.identification.consistent import sound
-from recursa.identification.filtering import without_spikes
+from recursa.identification.log_filters import without_spikes
 from recursa.identification.logs import logs_of
 
 ARM = rc.robots.planar(2).with_joint("joint1", limits=(-3, 3)).with_joint("joint2", limits=(-3, 3))

@@ -11,8 +11,7 @@ import pytest
 
 import recursa as rc
 from recursa.integrators import INTEGRATORS, Integrator, names
-from recursa.integrators.explicit import runge_kutta_4
-from recursa.integrators.table import LinksIntegrator, RolloutIntegrator, SimulationIntegrator
+from recursa.integrators.explicit import LinksIntegrator, RolloutIntegrator, SimulationIntegrator, runge_kutta_4
 
 DOCS = Path(__file__).parents[2] / "docs"
 

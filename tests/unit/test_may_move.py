@@ -16,12 +16,12 @@ from looped_results import looped_result
 from numeric import tied_gripper
 from questions import QUESTIONS, arguments, each, interpreted
 from recursa.errors import NoSweepError
-from recursa.evaluation.resolved import ResolvedQuantity
+from recursa.evaluation.resolved_quantity import ResolvedQuantity
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.kernel import Gather
 from recursa.kernels.loop import Looped
+from recursa.model.may_move import MayMove
 from recursa.model.model import Model
-from recursa.model.moving import MayMove
 from recursa.operators.expression import Expression
 from recursa.sweeps import Plan, run
 from zoo import closed_tree, floating_tree_with_rotors, small_mixed_tree, with_soaks

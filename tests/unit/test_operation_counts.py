@@ -9,7 +9,7 @@ import pytest
 
 import recursa as rc
 from recursa.kernels.kernel import Kernel
-from recursa.model.moving import MayMove
+from recursa.model.may_move import MayMove
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.formats.ros import package_name
+from recursa.formats.urdf import package_name
 
 TETRAHEDRON = "v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 

@@ -17,7 +17,7 @@ import pytest
 
 import recursa as rc
 from recursa import errors
-from recursa.facade.kinematics import KinematicsMethods
+from recursa.facade.kinematic_methods import KinematicsMethods
 
 SOURCE = Path(rc.__file__).parent
 
@@ -50,9 +50,9 @@ LAYERS = (
     ("plotting",),
     ("runs",),
     ("simulation",),
-    ("lookups", "variations", "viewing"),
+    ("lookups", "variations", "robot_pages"),
     ("robot",),
-    ("examined", "symbolic_robot"),
+    ("examination", "symbolic_robot"),
     ("control",),
     ("rollout_steps",),
     ("loading", "cartesian", "rollout", "reach", "identification"),
@@ -123,7 +123,7 @@ def _imported(node: ast.AST) -> list[str]:
         ("from recursa.robot import Robot", "robot"),
         ("if TYPE_CHECKING:\n    from recursa.robot import Robot", ""),
         ("import_module('recursa.results')", "results"),
-        ("importlib.import_module('recursa.runs.saving')", "runs"),
+        ("importlib.import_module('recursa.runs.npz_files')", "runs"),
         ("import_module('recursa').__version__", "__init__"),
         ("import_module('.results', package='recursa')", "__init__"),
         ("import_module(table[name])", "__init__"),

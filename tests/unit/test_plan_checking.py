@@ -23,7 +23,7 @@ from recursa.sweeps import (
     run,
     tip_to_base,
 )
-from recursa.sweeps.checking import Kind, kind_of
+from recursa.sweeps.plan import Kind, kind_of
 
 
 def same(value: object) -> object:

@@ -18,7 +18,7 @@ from recursa.evaluation.evaluator import Evaluator
 from recursa.facade.asking import exported
 from recursa.facade.export_questions import ExportQuestion
 from recursa.interop.timing import plain_quantities, timing
-from recursa.operational.quantities import FLYING_INERTIA
+from recursa.operational.operational_quantities import FLYING_INERTIA
 from recursa.quantities import Names, Quantity, Recipe, Subject, quantities, quantity
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip
 

@@ -8,10 +8,9 @@ import pytest
 import recursa as rc
 from numeric import tied_gripper
 from recursa.book.rigid_body import euler_from_inertia
-from recursa.dynamics import articulated, coriolis, inverse, mass_matrix
+from recursa.dynamics import articulated_bodies, coriolis, inverse, mass_matrix
 from recursa.dynamics.gathering import joint_matrix, joint_vector
-from recursa.model.canonical import canonical
-from recursa.model.regroup import regrouped
+from recursa.model.canonical import canonical, regrouped
 from recursa.sweeps import run
 from zoo import ZOO
 
@@ -29,7 +28,7 @@ def answers(model, q, v, a):
     speeds = list(joint_matrix(model, run(coriolis.CORIOLIS_MATRIX_PLAN, model, given)["rows"], symmetric=False))
     found = {"torque": torque, "mass": mass, "coriolis": speeds}
     if all(joint.tie is None for joint in model.joints):
-        found["acceleration"] = joint_vector(model, run(articulated.forward_plan(), model, given)["qdd"])
+        found["acceleration"] = joint_vector(model, run(articulated_bodies.forward_plan(), model, given)["qdd"])
     return {name: np.array(values, float) for name, values in found.items()}
 
 

@@ -20,8 +20,8 @@ import recursa as rc
 from comparing import ARRAYS, equal_runs
 from files_of_strangers import npy, repacked, with_about
 from recursa import files
-from recursa.formats.robot_text import model_from_text, model_text
-from recursa.runs.packing import pack, unpack
+from recursa.formats.recursa_json import model_from_text, model_text
+from recursa.runs.npz_files import pack, unpack
 from zoo import ZOO, floating_tree_with_rotors, one_of_each, small_mixed_tree
 
 

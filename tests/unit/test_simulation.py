@@ -26,7 +26,7 @@ from recursa.simulation.events import events_of
 from recursa.simulation.forces import torque_function
 from recursa.simulation.friction import box_forces
 from recursa.simulation.progress import ProgressBar
-from recursa.trajectories.limits import violations
+from recursa.trajectories.bounds import violations
 from robot_data import urdf_files
 from zoo import mixed_tree, one_of_each, small_mixed_tree
 

@@ -177,15 +177,15 @@ for name in lacking:
     if hasattr(os, name):
         delattr(os, name)
 import numpy as np, recursa as rc
-from recursa.kernels import cache
+from recursa.kernels import native
 from recursa.studies.engines import cores
-cache._POSIX = False
+native._POSIX = False
 os.environ["LOCALAPPDATA"] = os.environ["XDG_CACHE_HOME"]
 arm = rc.robots.by_name("desk_arm")
 q, v = arm.random_state(1)
 assert np.allclose(arm.forward_dynamics(q, v, arm.inverse_dynamics(q, v, 0 * v)), 0, atol=1e-9)
 arm.inverse_dynamics(np.tile(q, (70, 1)), np.tile(v, (70, 1)), np.tile(0 * v, (70, 1)))
-assert cores() >= 1 and any(cache.directory().iterdir())
+assert cores() >= 1 and any(native.directory().iterdir())
 arm.simulate(q, duration=0.02, progress=False).save("run.npz")
 assert rc.read("run.npz").q.shape[1] == arm.nq
 assert isinstance(rc.robots.planar(2).to_html("arm.html").read_text("utf-8"), str)

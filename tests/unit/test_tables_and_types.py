@@ -20,15 +20,15 @@ from recursa.book import methods as book
 from recursa.cli import losses as words_of_losses
 from recursa.cli.commands import recursa
 from recursa.cli.identify_command import TERMS as IDENTIFY_TERMS
-from recursa.constraints.closing import ERRORS
+from recursa.constraints.closure_errors import ERRORS
 from recursa.constraints.quantities import METHODS as CONSTRAINED_METHODS
 from recursa.counts import arms
-from recursa.diagonal import coriolis
-from recursa.diagonal.robot_methods import CoriolisMethod
-from recursa.diagonal.unnormalized import UnnormalizedCoriolisMethod
-from recursa.dynamics import jacobian_rates, kinematics, link_derivatives, losses, manipulability, ordering
+from recursa.diagonal import diagonal_coriolis
+from recursa.diagonal.diagonal_methods import CoriolisMethod
+from recursa.diagonal.unnormalized_equations import UnnormalizedCoriolisMethod
+from recursa.dynamics import kinematics, link_derivatives, manipulability, momentum_rates, ordering, wrenches
 from recursa.facade import export_questions
-from recursa.facade.derivatives import LinearizeMethod
+from recursa.facade.derivative_methods import LinearizeMethod
 from recursa.formats import source, table
 from recursa.free import momentum
 from recursa.identification import unknowns
@@ -37,14 +37,14 @@ from recursa.identification.identify import Method as IdentifyMethod
 from recursa.identification.identify import Unexcited
 from recursa.kernels import kernel
 from recursa.methods import first_order, inverse_and_forward, matrices
-from recursa.model import constraints, description, equations
+from recursa.model import constraint_equations, constraints, description
 from recursa.model.joints import KINDS
 from recursa.operational import orientation
 from recursa.operators import expression, printing
-from recursa.plotting import workspace
+from recursa.plotting import panels
 from recursa.quantities.quantity import Form
 from recursa.studies import engines
-from recursa.trajectories import courses, csv_files, limits, torque_tables
+from recursa.trajectories import bounds, courses, csv_files, drives
 from recursa.view import motions
 
 SOURCE = Path(rc.__file__).parent
@@ -60,14 +60,16 @@ class Pair(NamedTuple):
 
 PAIRS = {
     "joint kinds": Pair(description.JointType, KINDS, ["fixed"]),
-    "kinds of loops: units": Pair(constraints.LoopKind | constraints.ContactKind, equations.UNITS, ["surface"]),
+    "kinds of loops: units": Pair(
+        constraints.LoopKind | constraints.ContactKind, constraint_equations.UNITS, ["surface"]
+    ),
     "kinds of loops: errors": Pair(constraints.LoopKind | constraints.ContactKind, ERRORS, ["surface"]),
-    "kinds of contacts": Pair(constraints.ContactKind, equations.CONTACT_CLOSINGS),
+    "kinds of contacts": Pair(constraints.ContactKind, constraint_equations.CONTACT_CLOSINGS),
     "formats": Pair(table.FormatName, table.FORMATS),
     "frames: motions": Pair(kinematics.Frame, kinematics.IN_FRAME),
     "frames: names in Pinocchio": Pair(kinematics.Frame, kinematics.PINOCCHIO_FRAMES),
     "frames: rates": Pair(kinematics.Frame, kinematics.RATES_IN),
-    "frames: second rates": Pair(kinematics.Frame, jacobian_rates.SECOND_IN),
+    "frames: second rates": Pair(kinematics.Frame, momentum_rates.SECOND_IN),
     "frames: derivatives": Pair(kinematics.Frame, link_derivatives._TURNING),
     "frames: headers of C files": Pair(kinematics.Frame, export_questions._FRAMES),
     "inverse dynamics": Pair(inverse_and_forward.InverseMethod, book.INVERSE, ["newton-euler", "denoc"]),
@@ -78,16 +80,16 @@ PAIRS = {
     ),
     "mass matrix": Pair(matrices.MassMethod, book.MASS, ["composite", "column", "denoc"]),
     "linearization": Pair(LinearizeMethod, first_order.LINEARIZATIONS),
-    "Coriolis vector": Pair(CoriolisMethod, coriolis.NORMALIZED),
-    "Coriolis vector, unnormalized": Pair(UnnormalizedCoriolisMethod, coriolis.UNNORMALIZED),
-    "losses: plans": Pair(losses.Losses, losses._LOST, [False]),
-    "losses: words": Pair(losses.Losses, words_of_losses.WORDS),
-    "losses: of a robot": Pair(losses.Losses, words_of_losses.WITH),
-    "losses: options": Pair(losses.Losses, words_of_losses.OPTION),
-    "losses: in CSV files": Pair(losses.Losses, csv_files._WORDS),
-    "losses: meanings of options": Pair(losses.Losses, words_of_losses._MEANING.values()),
+    "Coriolis vector": Pair(CoriolisMethod, diagonal_coriolis.NORMALIZED),
+    "Coriolis vector, unnormalized": Pair(UnnormalizedCoriolisMethod, diagonal_coriolis.UNNORMALIZED),
+    "losses: plans": Pair(wrenches.Losses, wrenches._LOST, [False]),
+    "losses: words": Pair(wrenches.Losses, words_of_losses.WORDS),
+    "losses: of a robot": Pair(wrenches.Losses, words_of_losses.WITH),
+    "losses: options": Pair(wrenches.Losses, words_of_losses.OPTION),
+    "losses: in CSV files": Pair(wrenches.Losses, csv_files._WORDS),
+    "losses: meanings of options": Pair(wrenches.Losses, words_of_losses._MEANING.values()),
     "tasks: rows": Pair(manipulability.TaskName, manipulability.ROWS),
-    "tasks: units of volumes": Pair(manipulability.TaskName, workspace._UNITS),
+    "tasks: units of volumes": Pair(manipulability.TaskName, panels._UNITS),
     "parts of a state": Pair(ordering.StatePart, motions._NOISE),
     "undisturbed": Pair(momentum.Undisturbed, momentum._ROWS),
     "orientation": Pair(orientation.Orientation, orientation.KINDS),
@@ -95,7 +97,7 @@ PAIRS = {
     "forms of code": Pair(Form, kernel.FORMS),
     "languages": Pair(kernel.Code, kernel.SPELLED_OUT.keys() - {"graph"}, ["llvm"]),
     "engines": Pair(engines.EngineName, engines._CLUSTERS, ["threads"]),
-    "limits": Pair(limits.Limited, limits._UNITS),
+    "limits": Pair(bounds.Limited, bounds._UNITS),
     "ends of quintics": Pair(courses.Ends, courses._ENOUGH, ["clamped"]),
     "geometries": Pair(arms.Geometry, arms._TWIST),
     "terms of identification": Pair(unknowns.Term, IDENTIFY_TERMS),
@@ -140,7 +142,7 @@ CHOICES = {
     "identify --fit": words(unknowns.Term),
     "excite --criterion": words(Criterion),
     "linearize --method": words(LinearizeMethod) - {"direct"},  # which is for derivatives alone
-    "simulate --between": words(torque_tables.Between),
+    "simulate --between": words(drives.Between),
     "study run --engine": words(engines.EngineName),
     "info --mimic": words(description.MimicMode),
 }

@@ -13,7 +13,7 @@ import recursa as rc
 import zoo
 from recursa.errors import NativeCodeError
 from recursa.kernels import switch
-from recursa.paths import optimal, passes, rows, switches
+from recursa.paths import grid, limit_rows, optimal, passes
 from recursa.trajectories import curves
 from recursa.trajectories.bounds import Limits
 from recursa.trajectories.drives import Drive
@@ -143,7 +143,7 @@ def test_zero_inertia_points() -> None:
     coarse, fine, finest = (
         rc.time_optimal(robot, path, velocity=NONE, effort=effort, points=n) for n in (201, 801, 3201)
     )
-    along = rows.Along.of(robot, [path], [np.linspace(0.0, path.end, 400)], False, Drive(robot))
+    along = limit_rows.Along.of(robot, [path], [np.linspace(0.0, path.end, 400)], False, Drive(robot))
     inertia = (along.pushed - along.held).reshape(-1, 2)
     assert (np.diff(np.sign(inertia[: len(inertia) // 4]), axis=0) != 0).any()  # there are such places
     for motion in (coarse, fine, finest):
@@ -196,17 +196,17 @@ def test_native_rows_and_passes_are_those_of_numpy(losses: bool, panda: rc.Robot
         task = optimal._Task(panda, limits, losses, (0.0, 0.0), drive)
         job = optimal._Batch.of(task, [path, other], ["", ""], 101)
         clear = path_oracles.rows_of(job.taken, limits, job.bounds)
-        native = rows.rows_of(job.taken, limits, job.bounds)
+        native = limit_rows.rows_of(job.taken, limits, job.bounds)
         for name in "ABC":
             ours, theirs = getattr(native, name), getattr(clear, name)
             np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-11 * np.abs(theirs).max())
         one, same = passes.run(native, job.along.counts), path_oracles.passes(native, job.along.counts)
         np.testing.assert_allclose(one.x, same.x, rtol=1e-6, atol=1e-9 * same.x.max())
         np.testing.assert_allclose(one.sets, same.sets, rtol=1e-6, atol=1e-9 * same.x.max())
-        off = rows.missed(job.along, limits, one.x)
+        off = limit_rows.missed(job.along, limits, one.x)
         np.testing.assert_allclose(off, path_oracles.missed(job.along, limits, one.x), rtol=1e-6, atol=1e-13)
         assert off.max() > 1e-9
-        motions = switches.switched(job.along, limits, native, one)
+        motions = grid.switched(job.along, limits, native, one)
         for number, motion in enumerate(motions):
             rows_here, here = job.along.intervals(number), job.along.places(number)
             own = passes.Passed(one.sets[:, here], one.x[here], one.u[rows_here], one.stuck[number : number + 1])
@@ -442,10 +442,10 @@ def test_a_start_too_fast_to_stop_is_named() -> None:
         ({"points": 2}, "points must be a whole number of at least 3"),
         ({"points": True}, "at least 3"),
         ({"start_speed": -1.0}, "at least 0"),
-        ({"velocity": -1.0}, "positive"),
+        ({"velocity": -1.0}, "above 0"),
         ({"velocity": [1.0, 2.0]}, "expected one number"),
         ({"velocity": {"joint9": 1.0}}, "joint9"),
-        ({"acceleration": math.nan}, "positive"),
+        ({"acceleration": math.nan}, "above 0"),
         ({"losses": "much"}, "much"),
     ],
 )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import recursa as rc
 import zoo
 from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
-from recursa.trajectories.csv_numbers import read_table, write_table
+from recursa.trajectories.csv_files import read_table, write_table
 
 ARM = rc.robots.planar(2)
 ROBOTS = {"arm": rc.robots.stanford, "flyer": rc.robots.free_flyer, "mixed": zoo.mixed_tree}
@@ -208,7 +208,7 @@ def test_files_that_would_fill_the_memory_are_refused(tmp_path: Path, monkeypatc
     file = tmp_path / "long.csv"
     file.write_text("t,joint1\n" + "".join(f"{k},0\n" for k in range(1000)))
     assert rc.Trajectory.from_csv(file).duration == 999.0
-    monkeypatch.setattr("recursa.trajectories.csv_numbers.LARGEST", 1000)
+    monkeypatch.setattr("recursa.trajectories.csv_files.LARGEST", 1000)
     with pytest.raises(rc.TableError, match=r"line \d+: has more than 1,000 characters\. Split it, or .* pass arrays"):
         rc.Trajectory.from_csv(file)
 

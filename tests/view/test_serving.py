@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import recursa as rc
-from recursa.view import formula_process
+from recursa.view import formula_desk
 from recursa.view.formula_desk import FormulaDesk
 from recursa.view.serving import View
 
@@ -147,8 +147,8 @@ def test_a_formula_that_takes_too_long_is_stopped_and_the_next_one_is_not() -> N
 
 def test_long_code_is_cut() -> None:
     robot = rc.robots.panda_like()
-    told = formula_process.answer(robot, {"formula": "mass " * 12 + "T", "vectors": "", "code": "llvm"})["formula"]
+    told = formula_desk.answer(robot, {"formula": "mass " * 12 + "T", "vectors": "", "code": "llvm"})["formula"]
     whole = rc.explain("mass " * 12 + "T", robot, code="llvm").code
-    assert len(whole) > formula_process.MOST_CODE
-    assert told["code"].startswith(whole[: formula_process.MOST_CODE])
-    assert "characters more" in told["code"][formula_process.MOST_CODE :]
+    assert len(whole) > formula_desk.MOST_CODE
+    assert told["code"].startswith(whole[: formula_desk.MOST_CODE])
+    assert "characters more" in told["code"][formula_desk.MOST_CODE :]

@@ -21,12 +21,11 @@ from recursa.book.lagrange import (
 )
 from recursa.book.on_axes import IN_BASE, in_base_axes, two_sweeps
 from recursa.model.model import Joint
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import Force, RigidInertia
 from recursa.spatial.mat4 import Mat4, Vec4
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Z_AXIS, Vec3
-from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Step
 
 Shares = tuple[tuple[int, Scalar], ...]  # (joint, part of its torque)

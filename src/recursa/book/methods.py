@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from recursa.book.augmented import ALGORITHM_5_7
+from recursa.book.augmented_recursion import ALGORITHM_5_7
 from recursa.book.closed_forms import CLOSED_FORM, UICKER_KAHN, WATERS
-from recursa.book.kane import KANE
-from recursa.book.lagrange import HOLLERBACH_3X3, HOLLERBACH_4X4
-from recursa.book.mass_matrix import AUGMENTED, WALKER_ORIN, require_mass_outward
+from recursa.book.inertia_matrix import AUGMENTED, WALKER_ORIN, require_mass_outward
+from recursa.book.lagrange import HOLLERBACH_3X3, HOLLERBACH_4X4, KANE
 from recursa.book.newton_euler import LUH_WALKER_PAUL, TENSOR
 from recursa.book.on_axes import completed, require_axes
 from recursa.book.six_vectors import FEATHERSTONE, RODRIGUEZ
-from recursa.dynamics.losses import Losses
+from recursa.dynamics.wrenches import Losses
 from recursa.errors import NoSweepError
 from recursa.model.model import Model
 from recursa.sweeps import Plan

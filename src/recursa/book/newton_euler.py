@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from recursa.book.augmented import TENSOR_RATES, TensorRates
-from recursa.book.augmented import rates as tensor_rates
+from recursa.book.augmented_recursion import TENSOR_RATES, TensorRates
+from recursa.book.augmented_recursion import rates as tensor_rates
 from recursa.book.on_axes import CENTRED, Centred, less_external, two_sweeps
 from recursa.book.rigid_body import euler_from_inertia, torque_from_euler
 from recursa.model.model import Joint
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.screws import ScrewChain
+from recursa.spatial.transform import ScrewChain
 from recursa.spatial.vec3 import SYM_ZERO, Z_AXIS, ZERO, SymMat3, Vec3
 from recursa.sweeps import Buffer, Given, Step
 

@@ -9,16 +9,14 @@ from typing import NamedTuple
 
 from recursa.dynamics.inverse import WRENCH, at_joint
 from recursa.dynamics.kinematics import RELATIVE
-from recursa.dynamics.losses import Losses
+from recursa.dynamics.wrenches import Losses
 from recursa.errors import NoSweepError
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Model
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import Force, RigidInertia
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.screws import ScrewChain
-from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.transform import IDENTITY_TRANSFORM, ScrewChain, Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
-from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, each_link, tip_to_base
 
 

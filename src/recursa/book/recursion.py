@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 from itertools import chain
 
-from recursa.book.augmented import TensorRates, augmented_plan
+from recursa.book.augmented_recursion import TensorRates, augmented_plan
 from recursa.book.on_axes import require_axes
 from recursa.book.rigid_body import inertia_from_euler, torque_from_euler
 from recursa.dynamics.gathering import flat, joint_vector

@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 from recursa.book.on_axes import IN_BASE, in_base_axes, two_sweeps
 from recursa.model.model import Joint
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import Force, RigidInertia
 from recursa.spatial.scalars import Scalar, one_operand
-from recursa.spatial.screws import ScrewChain
-from recursa.spatial.transform import Transform
+from recursa.spatial.transform import ScrewChain, Transform
 from recursa.spatial.vec3 import Z_AXIS, ZERO, Vec3
-from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Given, Step
 
 # ---- Algorithm 5.4: Featherstone ("featherstone") --------------------------------------------------------------------

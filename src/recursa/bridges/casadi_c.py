@@ -8,11 +8,97 @@ column, our functions row by row.
 
 from __future__ import annotations
 
+import atexit
+import os
+import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
+from pathlib import Path
+from tempfile import mkdtemp
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
+from recursa.bridges.differentiable import GRAVITY
+from recursa.bridges.functions import GraphFunction
+from recursa.dynamics.configuration import moves_by_adding
+from recursa.errors import RecursaError, UntraceableError
+from recursa.evaluation.evaluator import Evaluator
+from recursa.facade.export_questions import Asked, ExportQuestion
 from recursa.kernels.c_loops import CText
+from recursa.kernels.c_source import CFunction
+from recursa.kernels.function import Spelled
+from recursa.kernels.graph import Traced
+from recursa.kernels.native import CODE, entry_key, fetch, keep
+from recursa.model.model import Model
+from recursa.waits import spoken
+
+if TYPE_CHECKING:
+    import casadi
+
+_FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-math-errno", "-w")
+_ENDING = {"darwin": ".dylib"}.get(sys.platform, ".so")
+
+
+def library(text: str, name: str) -> Path:
+    """The file of a library made from C text; it lasts as long as this process."""
+    path = _folder() / f"{name}{_ENDING}"
+    compiler = _compiler()
+    key = entry_key("shared library", text, *compiler, *_FLAGS, _version(tuple(compiler)), sys.platform)
+    found = fetch(key, CODE)
+    path = path.with_name(f"{name}.{key.hex()[:16]}{_ENDING}")
+    if not path.exists():
+        if found is None:
+            found = _compiled(compiler, text, path.with_suffix(".c"))
+            keep(key, CODE, found)
+        path.write_bytes(found)
+    return path
+
+
+def _compiler() -> list[str]:
+    """The command; CC names another than the usual ones."""
+    chosen = shlex.split(os.environ.get("CC", ""))
+    for command in ([chosen] if chosen else []) + [["cc"], ["gcc"], ["clang"]]:
+        if shutil.which(command[0]) is not None:
+            return command
+    told = f"CC={chosen[0]!r} is not there, and " if chosen else ""
+    raise RecursaError(
+        f'form="compiled" needs a C compiler: {told}neither cc nor gcc nor clang is on the path. Install one (Debian: '
+        'gcc, macOS: xcode-select --install), or leave form="compiled" out: CasADi then computes by itself'
+    )
+
+
+@cache
+def _version(compiler: tuple[str, ...]) -> str:
+    told = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
+    return told.stdout
+
+
+@cache
+def _folder() -> Path:
+    folder = mkdtemp(prefix="recursa-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _compiled(compiler: list[str], text: str, source: Path) -> bytes:
+    source.write_text(text, "utf-8")
+    made = source.with_suffix(".made")
+    command = [*compiler, *_FLAGS, str(source), "-o", str(made), "-lm"]
+    with spoken(f"compiling {source.stem.partition('.')[0]}"):
+        told = subprocess.run(command, capture_output=True, text=True, check=False)
+    if told.returncode != 0 or not made.exists():
+        first = next((line for line in told.stderr.splitlines() if "error" in line), told.stderr.strip()[:200])
+        raise RecursaError(f"the C compiler ({shlex.join(compiler)}) failed on generated code: {first}")
+    found = made.read_bytes()
+    for file in (made, source):
+        file.unlink()
+    return found
+
 
 HEAD = """#include <math.h>
 
@@ -265,3 +351,90 @@ class _Body:
         sizes = f"*sz_arg = {len(inputs)}; *sz_res = {len(outputs)}; *sz_iw = 0; *sz_w = {self.used};"
         arguments = ", ".join(f"long long *sz_{what}" for what in ("arg", "res", "iw", "w"))
         yield f"EXPORTED int {name}_work({arguments})\n{{\n    {sizes}\n    return 0;\n}}\n"
+
+
+MOST = 3_000  # operations of a function that is spelled out with its derivatives; compilers take seconds for those
+LONGEST = 10_000  # operations of one function that is
+
+DERIVATIVES = {
+    "forward_dynamics": "forward_dynamics_derivatives",
+    "inverse_dynamics": "inverse_dynamics_derivatives",
+}
+"""Quantities whose derivatives by all their arrays are quantities, too."""
+
+
+def compiled(
+    casadi_library: ModuleType,
+    of: Signature,
+    question: Asked,
+    spelled: Spelled | None,
+    evaluator: Evaluator,
+    order: int,
+) -> casadi.Function:
+    """The function with derivatives up to an order; ``spelled`` is its graph, if it is not too long for one."""
+    kernels = _kernels(of, question, spelled, evaluator, order)
+    path = library(c_unit_for_casadi(of, kernels), of.name)
+    function: casadi.Function = casadi_library.external(of.name, str(path))
+    return function
+
+
+def _kernels(of: Signature, question: Asked, spelled: Spelled | None, evaluator: Evaluator, order: int) -> Kernels:
+    name = f"{of.name}_value"
+    blocks = _blocks(f"{of.name}_blocks", question, evaluator)
+    chart = None if blocks is None or moves_by_adding(question.model) else _chart(f"{of.name}_chart", question.model)
+    if spelled is None or spelled.operations.total > MOST:
+        if order > 1:
+            raise RecursaError(
+                f"{of.name} is too long for second derivatives in compiled code: every body would be spelled out in "
+                'them. derivatives=1 has first ones; leave form="compiled" out for all orders'
+            )
+        return Kernels(question.c_function(name, evaluator, most=LONGEST), blocks=blocks, chart=chart)
+    graph = _graph_function(of.name, spelled)
+    arguments = tuple(spelled.sizes)
+    along, pulled = graph.along(arguments), graph.pulled(arguments)
+    further = pulled.along(tuple(pulled.sizes)) if order > 1 else None
+    return Kernels(
+        _c_function(name, graph, spelled),
+        _c_function(f"{of.name}_along", along, spelled),
+        _c_function(f"{of.name}_pulled", pulled, spelled),
+        None if further is None else _c_function(f"{of.name}_pulled_along", further, spelled),
+        blocks,
+        chart,
+    )
+
+
+def _graph_function(name: str, spelled: Spelled) -> GraphFunction:
+    """The graph of a function, which can be differentiated."""
+    outputs = [Traced(spelled.graph, x) if isinstance(x, int) else x for x in spelled.outputs]
+    return GraphFunction(name, spelled.sizes, spelled.size, lambda: (spelled.graph, outputs))
+
+
+def _c_function(name: str, function: GraphFunction, spelled: Spelled) -> CFunction:
+    return CFunction(name, function.graph, function.outputs, function.sizes, spelled.constants)
+
+
+def _blocks(name: str, question: Asked, evaluator: Evaluator) -> CText | None:
+    """Our own derivatives, by small motions, which are shorter than those of the graph."""
+    if not isinstance(question, ExportQuestion) or GRAVITY in question.sizes():
+        return None
+    record = question.quantity
+    plain = not question.options and question.inputs == record.inputs and not question.model.equations
+    if record.name not in DERIVATIVES or not plain or any(joint.tie for joint in question.model.joints):
+        return None
+    try:
+        return ExportQuestion.of(question.model, DERIVATIVES[record.name], {}).c_function(name, evaluator, most=LONGEST)
+    except (RecursaError, UntraceableError):
+        return None
+
+
+def _chart(name: str, model: Model) -> CFunction:
+    """How a small motion changes with coordinates: ``difference(q, q + dq)`` along dq."""
+    spelled = ExportQuestion.of(model, "difference", {}).traced(name, "graph")
+    graph = _graph_function(name, spelled)
+    return _c_function(name, graph.along(tuple(spelled.sizes)[1:]), spelled)
+
+
+def require_order(order: Any) -> None:
+    """First derivatives, or second ones, too."""
+    if order not in (1, 2) or isinstance(order, bool):
+        raise RecursaError(f"derivatives must be 1 or 2, the highest order in compiled code, not {order!r}")

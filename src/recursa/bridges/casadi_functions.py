@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from recursa.bridges.casadi_c import Signature
-from recursa.bridges.casadi_compiled import compiled, require_order
+from recursa.bridges.casadi_c import Signature, compiled, require_order
 from recursa.bridges.differentiable import InGraph, WithGravity
 from recursa.errors import RecursaError, UntraceableError, not_installed, unknown_name
-from recursa.evaluation.facade import Facade
+from recursa.evaluation.answering import Facade
 from recursa.facade.export_questions import Asked, ExportFormula, ExportQuestion, asked
 from recursa.kernels.c_loops import CText
 from recursa.kernels.c_source import c_identifier
 from recursa.kernels.function import Spelled
-from recursa.operators.compiled import CompiledExpression
+from recursa.operators.compiled_expression import CompiledExpression
 from recursa.quantities import Quantity
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import numpy as np
 from recursa.bridges.functions import GraphFunction
 from recursa.errors import RecursaError, StateError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
-from recursa.evaluation.resolved import ResolvedQuantity
-from recursa.evaluation.scalars import ScalarEvaluator, object_array, solved_by_columns
+from recursa.evaluation.formulas import ScalarEvaluator, object_array, solved_by_columns
+from recursa.evaluation.resolved_quantity import ResolvedQuantity
 from recursa.facade.answers import Answers
 from recursa.facade.export_questions import ExportQuestion
 from recursa.kernels.graph import Graph
@@ -28,10 +28,9 @@ from recursa.kernels.plan_derivatives import PlanFunction
 from recursa.model.model import Model
 from recursa.quantities import Composed, Quantity, find, quantities, quantity
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, shape_advice
 from recursa.sweeps.engine import run
-from recursa.sweeps.inputs import kind_of_input
-from recursa.sweeps.shape_advice import shape_advice
+from recursa.sweeps.input_kinds import kind_of_input
 
 GRAVITY = "gravity"
 MAX_NODES = 600_000  # of a function and its derivatives; longer code takes minutes to compile

@@ -23,7 +23,7 @@ from recursa.bridges.functions import GraphFunction
 from recursa.errors import StateError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
 from recursa.integrators import ArrayStep
-from recursa.integrators.table import named
+from recursa.integrators.explicit import named
 from recursa.model.model import Model
 
 Tensor = TypeVar("Tensor")  # what the framework calls an array

@@ -21,7 +21,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from recursa.bridges.functions import GraphFunction
-from recursa.bridges.jax_traced import evaluated
+from recursa.bridges.jax_tracing import evaluated
 from recursa.errors import UntraceableError
 from recursa.kernels.switch import compiles, native_module
 

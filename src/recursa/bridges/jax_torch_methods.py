@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from recursa.errors import not_installed
-from recursa.evaluation.facade import Facade
+from recursa.evaluation.answering import Facade
 
 if TYPE_CHECKING:
     from recursa.bridges.jax_calls import Implementation

@@ -15,7 +15,7 @@ _PLAIN = {"→": "->", "²": "2", "·": "*", "…": "...", "×": "x", "−": "-"
 
 def main() -> None:
     """Entry point of ``recursa``: bad input is one clear line and exit code 2, Ctrl-C one line and 130."""
-    from recursa.cli.terminal import PlainOutput, discard, open_closed_streams
+    from recursa.cli.terminal_tables import PlainOutput, discard, open_closed_streams
 
     open_closed_streams()
     _prepare_streams()
@@ -39,7 +39,7 @@ def _run() -> int:
     import click
 
     from recursa.cli.commands import recursa
-    from recursa.cli.help_texts import restore_help
+    from recursa.cli.group import restore_help
     from recursa.errors import RecursaError
 
     try:

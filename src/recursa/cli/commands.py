@@ -132,7 +132,7 @@ def cache_info(as_json: bool) -> None:
       recursa cache info
       recursa cache info --json
     """
-    from recursa.kernels.cache import info
+    from recursa.kernels.native import info
 
     found = info()
     if as_json:
@@ -158,7 +158,7 @@ def cache_clear(as_json: bool) -> None:
       recursa cache clear
       RECURSA_CACHE=/scratch/kernels recursa cache clear
     """
-    from recursa.kernels.cache import clear, info
+    from recursa.kernels.native import clear, info
 
     state = info().state
     if state.startswith("refused"):

@@ -14,14 +14,13 @@ import recursa as rc
 from recursa.cli import show
 from recursa.cli.group import ROBOT
 from recursa.cli.root import open_robot, reading, robot_options
-from recursa.dynamics.lacking import refuse_constraints
+from recursa.dynamics.requirements import refuse_constraints
 from recursa.formats.source import Assets, Source, source_of
 from recursa.formats.table import format_of
-from recursa.formats.urdf_conformance import require_standard
-from recursa.formats.urdf_write import urdf_of
+from recursa.formats.urdf_write import require_standard, urdf_of
 from recursa.interop import comparing
 from recursa.interop.comparing import Comparison, Difference
-from recursa.interop.peer import Peer
+from recursa.interop.peer import Peer, opened
 from recursa.waits import told
 
 PEERS = {"pin": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}  # the module, what to install
@@ -81,14 +80,7 @@ def peer_of(robot: rc.Robot, name: str, through: str | None) -> tuple[Peer, str]
         urdf = urdf_of(robot.model)
     if through == "file" and form == "urdf" and source is not None:
         urdf = Path(source.path or "").read_text("utf-8-sig", errors="replace")
-    if name == "pin":
-        from recursa.interop.pinocchio_peer import InPinocchio
-
-        return InPinocchio(robot, urdf), told
-    from recursa.interop.mujoco import InMujoco, quiet
-
-    quiet()
-    peer = InMujoco(robot, urdf, source if (through, form) == ("file", "mjcf") else None)
+    peer = opened(module, robot, urdf, source if (through, form) == ("file", "mjcf") else None)
     return peer, told + (f"; {peer.remark}" if peer.remark else "")
 
 

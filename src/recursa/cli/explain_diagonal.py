@@ -10,7 +10,7 @@ from rich.markup import escape
 import recursa as rc
 from recursa.cli import show
 from recursa.cli.state_file import State, read_state
-from recursa.dynamics.lacking import refuse_constraints
+from recursa.dynamics.requirements import refuse_constraints
 from recursa.errors import NoSweepError, StateError
 from recursa.model.columns import freedom_names
 from recursa.quantities import refusals

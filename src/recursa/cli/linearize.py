@@ -18,10 +18,10 @@ from recursa.cli.group import ROBOT
 from recursa.cli.losses import losses_options
 from recursa.cli.root import open_robot, robot_options
 from recursa.cli.state_file import KEYS, State, read_state
-from recursa.dynamics.lacking import refuse_constraints
-from recursa.dynamics.losses import DAMPING, Losses
+from recursa.dynamics.requirements import refuse_constraints
+from recursa.dynamics.wrenches import DAMPING, Losses
 from recursa.errors import StateError, unknown_name
-from recursa.facade.derivatives import LinearizeMethod
+from recursa.facade.derivative_methods import LinearizeMethod
 from recursa.files import known_suffix, write_together
 from recursa.model.columns import angular, freedom_names
 from recursa.quantities import refusals

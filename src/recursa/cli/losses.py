@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from recursa.dynamics.losses import Losses
+from recursa.dynamics.wrenches import Losses
 
 _MEANING: dict[str, Losses] = {"both": True, "none": False, "damping": "damping", "friction": "friction"}
 WORDS: dict[Losses, str] = {

@@ -15,7 +15,7 @@ import recursa as rc
 from recursa.cli import show
 from recursa.cli.group import BY_JOINT
 from recursa.cli.losses import WORDS
-from recursa.cli.motion import limits_data, warn_of_limits
+from recursa.cli.motion_commands import limits_data, warn_of_limits
 from recursa.cli.root import JSON
 from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
 from recursa.results import saved_run

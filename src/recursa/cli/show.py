@@ -16,8 +16,7 @@ from rich.tree import Tree
 
 import recursa as rc
 from recursa.bundled import BUNDLED, FILES
-from recursa.cli.terminal import Console
-from recursa.cli.terminal_tables import fitted, slimmed, width_of
+from recursa.cli.terminal_tables import Console, fitted, slimmed, width_of
 from recursa.model.columns import CONVENTIONS
 from recursa.model.description import Friction, JointRecord, LinkRecord, numbers_of
 from recursa.model.model import WORLD, Joint

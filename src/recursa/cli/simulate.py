@@ -17,13 +17,13 @@ import recursa as rc
 from recursa.cli import runs, show
 from recursa.cli.group import BY_JOINT, ROBOT
 from recursa.cli.losses import OPTION, WITH, losses_options
-from recursa.cli.motion import entries
+from recursa.cli.motion_commands import entries
 from recursa.cli.root import open_robot, robot_options
 from recursa.cli.state_file import read_state
-from recursa.dynamics.losses import Losses
+from recursa.dynamics.wrenches import Losses
 from recursa.integrators import named, names
 from recursa.runs.journal import SUFFIX, Journal
-from recursa.runs.saving import run_file
+from recursa.runs.npz_files import run_file
 from recursa.simulation.checkpoint import Kept, checkpoint_of, claimed, held_journal
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import recursa as rc
-from recursa.dynamics.losses import Losses
+from recursa.dynamics.wrenches import Losses
 from recursa.errors import StateError, unknown_name
-from recursa.formats.json_text import parse_json
+from recursa.formats.yaml_text import parse_json
 from recursa.sweeps.batching import Array, as_array
 
 KEYS = ("q", "v", "a", "tau")

@@ -13,7 +13,7 @@ import recursa as rc
 from recursa.cli import show, study_tables
 from recursa.cli.group import Whole
 from recursa.cli.root import JSON
-from recursa.cli.study_file import read_file, store_of
+from recursa.cli.study_tables import read_file, store_of
 
 _FILE = click.Path(path_type=Path)
 
@@ -139,7 +139,7 @@ def show_study(
         _show_row(result, row, out, as_json)
         return
     if out is not None:
-        from recursa.plotting.studies import map_figure, study_figure
+        from recursa.plotting.panels import map_figure, study_figure
         from recursa.plotting.styles import save
 
         if mapped is not None:

@@ -7,12 +7,19 @@ it becomes several tables one below the other, each with the names of its rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+import contextlib
+import os
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple, TextIO
 
-from rich.console import Console, RenderableType
+from rich import console
+from rich.console import RenderableType
+from rich.segment import Segment
 from rich.table import Column, Table
 from rich.tree import Tree
+
+from recursa.errors import printable
 
 _UNBOUNDED = 100_000  # columns
 _PROSE = 16  # columns that a sentence gets at least, if it is so long
@@ -120,3 +127,67 @@ def _part(table: Table, columns: Sequence[int], keys: int, widths: Sequence[int]
         if first or any(cells[keys:]):
             part.add_row(*cells, end_section=row.end_section)
     return part
+
+
+class PlainOutput:
+    """A stream for text that has no commands for terminals: escapes and turned directions in it are spelled out.
+
+    Rich, which does command the terminal, writes to the stream below; :class:`Console` spells out what it is given.
+    A reader that has left, as ``| head`` does, is no failure: the rest is discarded, and the verb comes to its answer.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream
+
+    def write(self, text: str) -> int:
+        """Write a text, spelled out."""
+        try:
+            return self.rich_proxied_file.write(printable(text))
+        except BrokenPipeError:
+            discard(self.rich_proxied_file)
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        try:
+            self.rich_proxied_file.flush()
+        except BrokenPipeError:
+            discard(self.rich_proxied_file)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "buffer":  # whoever writes bytes would get past this class
+            raise AttributeError(name)
+        return getattr(self.rich_proxied_file, name)
+
+
+class Console(console.Console):
+    """A console of rich that spells out escapes and turned directions in what it is given to print."""
+
+    def render(
+        self, renderable: console.RenderableType, options: console.ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield the segments of what is printed."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text))
+
+    def on_broken_pipe(self) -> None:
+        """Discard the rest where the reader has left."""
+        discard(self.file)
+
+
+def discard(stream: Any) -> None:
+    """Let a stream lead nowhere from now on, what it has not written yet included."""
+    with contextlib.suppress(OSError, ValueError):  # streams that are no files
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def open_closed_streams() -> None:
+    """Let standard streams that are closed lead nowhere, so that no file that is opened later takes their place."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  as long as the process is there

@@ -13,10 +13,9 @@ import recursa as rc
 from recursa.cli import show
 from recursa.cli.group import ACTUATED, ROBOT
 from recursa.cli.losses import losses_options
-from recursa.cli.motion import motors
+from recursa.cli.motion_commands import motors
 from recursa.cli.root import open_robot, robot_options
-from recursa.trajectories.csv_files import TIME, columns_of
-from recursa.trajectories.csv_numbers import read_table
+from recursa.trajectories.csv_files import TIME, columns_of, read_table
 
 
 @click.command()

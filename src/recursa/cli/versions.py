@@ -6,7 +6,7 @@ import platform
 import sys
 from importlib import import_module, metadata
 
-from recursa.kernels import cache, native
+from recursa.kernels import native
 from recursa.kernels.switch import compiles
 from recursa.version import __version__
 
@@ -23,7 +23,7 @@ def versions() -> dict[str, str]:
         "SciPy": _of("scipy"),
         "llvmlite": _of("llvmlite"),
         "C extension": _there("_entry"),
-        "cache": str(cache.directory() or "none"),
+        "cache": str(native.directory() or "none"),
     }
     if compiles():
         import llvmlite.binding as llvm

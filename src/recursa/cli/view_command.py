@@ -11,7 +11,7 @@ import click
 import recursa as rc
 from recursa.cli import show
 from recursa.cli.group import ROBOT
-from recursa.cli.motion import entries
+from recursa.cli.motion_commands import entries
 from recursa.cli.root import open_robot, robot_options
 from recursa.files import known_suffix, named_file, write_together
 from recursa.results import saved_run
@@ -98,7 +98,7 @@ def wait_for_the_keyboard() -> None:
 
 def write_formulas(robot: rc.Robot, told: list[rc.Explanation], out: Path, as_json: bool) -> None:
     """The page of formulas, which ``recursa explain -o`` writes."""
-    from recursa.view.formulas import formula_page
+    from recursa.view.formula_desk import formula_page
 
     file = known_suffix(named_file(out), ENDINGS)
     write_together({file: formula_page(robot, told)})

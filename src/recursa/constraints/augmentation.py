@@ -33,13 +33,13 @@ from recursa.constraints.row_blocks import (
     turning,
 )
 from recursa.constraints.rows import Felt, Pull, Response, marking, row_bodies, row_buffers, wrench_steps
-from recursa.dynamics.articulated import Elimination
+from recursa.dynamics.articulated_bodies import Elimination
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import Force
 from recursa.spatial.scalars import Scalar, is_zero
 from recursa.spatial.small_systems import Ranked, factored, null_vectors, shortest, solve_ranked
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Step, Sweep, Values, base_to_tip, tip_to_base
 
 # ---- inward: what rows do at joints, and the Delassus matrix ---------------------------------------------------------

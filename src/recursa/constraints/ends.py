@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from recursa.dynamics.kinematics import LINK_POSE, link_motion
-from recursa.model.equations import NO_LINK, Closing
+from recursa.model.constraint_equations import NO_LINK, Closing
 from recursa.model.model import WORLD, Joint, Model
+from recursa.spatial.inertia import Motion
 from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import ZERO
-from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Buffer, Step, Sweep, each_link
-from recursa.walks.root_axes import free_root
+from recursa.walks.jacobians import free_root
 
 
 @one_operand

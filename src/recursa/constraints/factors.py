@@ -14,8 +14,8 @@ from recursa.constraints.quantities import constrained_model, mass_and_rows
 from recursa.constraints.rows import jacobian_plan, row_scales
 from recursa.dynamics import mass_matrix
 from recursa.errors import ShapeError
+from recursa.model.may_move import MayMove
 from recursa.model.model import Model
-from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar, reciprocal, sqrt, where
 from recursa.spatial.small_systems import in_given_order, in_order_of_steps, in_steps, real_part, whitened

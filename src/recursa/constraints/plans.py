@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from recursa.constraints import augmentation, closing
+from recursa.constraints import augmentation, closure_errors
 from recursa.constraints.augmentation import DRIVEN, constraint_buffers, inward, solving
 from recursa.constraints.ends import ACCELERATION, POSE, TWIST, Numbers, ends_of, put_down_ends, read_ends
 from recursa.constraints.rows import (
@@ -23,7 +23,7 @@ from recursa.constraints.rows import (
     wrench_steps,
 )
 from recursa.dynamics import kinematics
-from recursa.dynamics.articulated import (
+from recursa.dynamics.articulated_bodies import (
     ACCELERATIONS,
     ARTICULATED_BUFFERS,
     BIAS_ACCELERATION,
@@ -36,14 +36,13 @@ from recursa.dynamics.articulated import (
 from recursa.dynamics.four_algorithms import smooth
 from recursa.dynamics.inverse import EXTERNAL, drift, pushing
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses
 from recursa.dynamics.needs import divides_by_hinges
-from recursa.dynamics.springs import driving
-from recursa.model.equations import NO_LINK, Closing, Relating, Telling
+from recursa.dynamics.wrenches import Losses, driving
+from recursa.model.constraint_equations import NO_LINK, Closing, Relating, Telling
 from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import Force, Motion
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, tip_to_base
 
 _ONCE = (0,)  # where what is done once for the robot is done
@@ -71,8 +70,8 @@ def _closing_error(model: Model, of: Closing, into: str) -> Step:
 
     def error(*put: Numbers) -> Numbers:
         first, second = both(*put)
-        pose = closing.seen(of, first.pose, second.pose).pose
-        return Numbers.at(model.ncon, of.start, closing.errors(of, pose))
+        pose = closure_errors.seen(of, first.pose, second.pose).pose
+        return Numbers.at(model.ncon, of.start, closure_errors.errors(of, pose))
 
     return Step(error, reads, (into,), "how far the loop is from closed")
 
@@ -273,9 +272,9 @@ def _closing_speed(model: Model, of: Closing) -> Step:
 
     def speed(*put: Numbers) -> Numbers:
         first, second = both(*put)
-        seen = closing.seen(of, first.pose, second.pose)
+        seen = closure_errors.seen(of, first.pose, second.pose)
         moving = seen.second.inverse_motion(second.velocity) - seen.first.inverse_motion(first.velocity)
-        return Numbers.at(model.ncon, of.start, closing.first_rates(of, seen.pose, moving))
+        return Numbers.at(model.ncon, of.start, closure_errors.first_rates(of, seen.pose, moving))
 
     return Step(speed, reads, ("demand@robot",), "G v: the errors' rates")
 

@@ -13,20 +13,19 @@ from recursa.constraints import dense, plans
 from recursa.constraints.rows import jacobian_plan, jacobian_rows, row_scales
 from recursa.dynamics import mass_matrix
 from recursa.dynamics.base_velocity import as_given
-from recursa.dynamics.gathering import flat, joint_matrix, joint_vector
-from recursa.dynamics.joint_space import vector_of
+from recursa.dynamics.gathering import flat, joint_matrix, joint_vector, vector_of
 from recursa.dynamics.kinematics import motion_entries
-from recursa.dynamics.lacking import Lacking
-from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
-from recursa.dynamics.springs import DRIVE, LESS_SPRING
-from recursa.errors import ModelError, NoSweepError, SingularHingeError, known_method, shortened
+from recursa.dynamics.mass_properties import KINETIC_ENERGY
+from recursa.dynamics.requirements import Lacking
+from recursa.dynamics.wrenches import DRIVE, JOINT_LOSSES, LESS_SPRING, Losses, known_losses
+from recursa.errors import ModelError, NoSweepError, SingularHingeError, StateError, known_method, shortened
+from recursa.model.may_move import MayMove
 from recursa.model.model import Model
-from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.small_systems import solve_positive
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, as_array
 
 AUGMENTATION, PROJECTION = "augmentation", "projection"
 METHODS = (AUGMENTATION, PROJECTION)
@@ -374,3 +373,31 @@ IMPULSES = Quantity(
     "speeds as in v, then impulses: N m s where an equation turns, N s where it moves, in the order of the constraints",
     optional=("parameters",),
 )
+
+
+class Impact(NamedTuple):
+    """The outcome of an impact.
+
+    - ``v``: speeds after it, (..., nv).
+    - ``impulses``: what each equation of the constraints transfers, (..., ncon), in N s and N m s: ``M (v - v_before) =
+      G* impulses``. Where constraints are redundant these are the shortest that do it.
+    - ``energy_lost``: kinetic energy before less that after, (...), in J. It is never negative.
+    """
+
+    v: Array
+    impulses: Array
+    energy_lost: Array
+
+
+def impact_of(evaluator: Any, q: Any, v: Any, restitution: Any) -> Impact:
+    """Speeds, impulses and the energy lost, for restitution from 0 to 1."""
+    model: Model = evaluator.model
+    e = restitution
+    if isinstance(e, bool) or not isinstance(e, (int, float)) or not 0.0 <= e <= 1.0:
+        raise StateError(f"restitution must be a number from 0 to 1, not {restitution!r}")
+    solution = np.asarray(evaluator.evaluate(IMPULSES, {"q": q, "v": v}))
+    allowed, impulses = solution[..., : model.nv], solution[..., model.nv :]
+    before = as_array(model, "v", v, coordinates=False)
+    stopped = before - allowed  # what an impact without restitution takes away: its momenta are those of the impulses
+    lost = (1.0 - e * e) * np.asarray(evaluator.evaluate(KINETIC_ENERGY, {"q": q, "v": stopped}))
+    return Impact(allowed - e * stopped, (1.0 + e) * impulses, lost)

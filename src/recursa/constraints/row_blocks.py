@@ -35,10 +35,10 @@ from recursa.constraints.rows import (
     row_scales,
     support_of,
 )
-from recursa.dynamics.articulated import Elimination
+from recursa.dynamics.articulated_bodies import Elimination
 from recursa.dynamics.configuration import random_state
 from recursa.dynamics.needs import divides_by_hinges
-from recursa.model.equations import Closing, Equation, Telling
+from recursa.model.constraint_equations import Closing, Equation, Telling
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar, is_zero
 from recursa.spatial.small_systems import exchange_both_ways, exchanged, in_steps, inverse_pivot, largest_first

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from recursa.constraints import closing
+from recursa.constraints import closure_errors
 from recursa.constraints.ends import PLACED, POSE, End, Numbers, put_down_ends, read_ends
 from recursa.dynamics.kinematics import BUFFERS, RELATIVE
-from recursa.model.equations import NO_LINK, Closing, Equation, Relating, Telling
+from recursa.model.constraint_equations import NO_LINK, Closing, Equation, Relating, Telling
 from recursa.model.model import WORLD, Joint, Model
+from recursa.spatial.inertia import Force
 from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, tip_to_base
 
 
@@ -90,9 +90,9 @@ def _wrench_step(model: Model, of: Closing, side: int, in_root: bool) -> Step:
 
 def wrenches_on_link(of: Closing, side: int, first: End, second: End) -> list[Force]:
     """What each row does to the first link or the second, in its axes at its origin."""
-    seen = closing.seen(of, first.pose, second.pose)
+    seen = closure_errors.seen(of, first.pose, second.pose)
     here = seen.second if side else seen.first
-    return [here.force(w if side else -w) for w in closing.wrenches(of, seen.pose)]
+    return [here.force(w if side else -w) for w in closure_errors.wrenches(of, seen.pose)]
 
 
 def total_wrench(of: Closing, side: int, multipliers: Sequence[Scalar], first: End, second: End) -> Force:
@@ -195,11 +195,11 @@ def _closing_demand(model: Model, of: Closing, told: bool, rising: bool) -> Step
 
 def accelerating_errors(of: Closing, first: End, second: End) -> tuple[Scalar, ...]:
     """How the errors of a closing accelerate as its links move."""
-    seen = closing.seen(of, first.pose, second.pose)
+    seen = closure_errors.seen(of, first.pose, second.pose)
     V1, A1 = (seen.first.inverse_motion(x) for x in (first.velocity, first.acceleration))
     V2, A2 = (seen.second.inverse_motion(x) for x in (second.velocity, second.acceleration))
-    rates = closing.relative_acceleration(V1, V2, A1, A2)
-    return closing.second_rates(of, seen.pose, V2 - V1, rates)
+    rates = closure_errors.relative_acceleration(V1, V2, A1, A2)
+    return closure_errors.second_rates(of, seen.pose, V2 - V1, rates)
 
 
 def _relation_demand(count: int, of: Relating, powers: tuple[float, ...]) -> Step:

@@ -13,15 +13,15 @@
 """
 
 from recursa.control.adaptive import Adaptive as Adaptive
-from recursa.control.computed_torque import ComputedTorque as ComputedTorque
-from recursa.control.gravity_pd import GravityPD as GravityPD
+from recursa.control.at_link import PoseLine as PoseLine
 from recursa.control.impedance import Admittance as Admittance
 from recursa.control.impedance import Impedance as Impedance
 from recursa.control.law import Law as Law
 from recursa.control.law import Saturation as Saturation
 from recursa.control.linear_quadratic import LinearQuadratic as LinearQuadratic
 from recursa.control.operational_space import OperationalSpace as OperationalSpace
-from recursa.control.pose_line import PoseLine as PoseLine
 from recursa.control.pose_regulator import PoseRegulator as PoseRegulator
 from recursa.control.pose_regulator import PoseReport as PoseReport
-from recursa.control.rate_damping import RateDamping as RateDamping
+from recursa.control.tracking import ComputedTorque as ComputedTorque
+from recursa.control.tracking import GravityPD as GravityPD
+from recursa.control.tracking import RateDamping as RateDamping

@@ -9,12 +9,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.arithmetic import Arithmetic, X, added, parts_of
-from recursa.control.inputs import desired, gain, numbers, vector
 from recursa.control.law import TREES_ONLY, Law, weighed
+from recursa.control.law_arithmetic import Arithmetic, X, added, parts_of
+from recursa.control.settings import desired, gain, numbers, vector
 from recursa.control.tracking import TRACKING
-from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.reference import ADAPTATION, REFERENCE_DYNAMICS, pseudo_inertia
+from recursa.dynamics.wrenches import JOINT_LOSSES, Losses, known_losses
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.model import WORLD
 from recursa.robot import Robot

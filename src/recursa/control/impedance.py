@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.arithmetic import Arithmetic, X, added, parts_of
 from recursa.control.at_link import LinkLaw, error_between, in_chart, rotation_in, shown_force, work_conjugate
-from recursa.control.inputs import small_gain, vector
 from recursa.control.law import weighed
+from recursa.control.law_arithmetic import Arithmetic, X, added, parts_of
 from recursa.control.operational_space import OperationalSpace
+from recursa.control.settings import small_gain, vector
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
 from recursa.errors import ShapeError, StateError
-from recursa.operational.quantities import OPERATIONAL_COMPLIANCE
+from recursa.operational.operational_quantities import OPERATIONAL_COMPLIANCE
 from recursa.robot import Robot
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar

@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.constraints.balancing import driven_speeds
-from recursa.control.arithmetic import Arithmetic, OnArrays, X, added
-from recursa.control.inputs import numbers, torque_limits
+from recursa.control.law_arithmetic import Arithmetic, OnArrays, X, added
+from recursa.control.settings import numbers, torque_limits
 from recursa.dynamics.inverse import GRAVITY_FORCES
-from recursa.dynamics.lacking import refuse_constraints
 from recursa.dynamics.reference import REFERENCE_DYNAMICS
+from recursa.dynamics.requirements import refuse_constraints
 from recursa.errors import NoSweepError, ShapeError, StateError, unknown_name
-from recursa.methods.actuation import motors_of
-from recursa.methods.hybrid import names_of
-from recursa.methods.inverse_and_forward import BIAS_FORCES, FORWARD_DYNAMICS, INVERSE_DYNAMICS
+from recursa.methods.constrained_motion import motors_of
+from recursa.methods.inverse_and_forward import BIAS_FORCES, FORWARD_DYNAMICS, INVERSE_DYNAMICS, names_of
 from recursa.model.columns import freedom_name
 from recursa.quantities import Refusal
 from recursa.robot import Robot

@@ -8,11 +8,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.arithmetic import Arithmetic, X, parts_of
-from recursa.control.inputs import desired, weight
 from recursa.control.law import Law
+from recursa.control.law_arithmetic import Arithmetic, X, parts_of
+from recursa.control.settings import desired, weight
 from recursa.dynamics.configuration import DIFFERENCE
-from recursa.dynamics.losses import Losses, known_losses
+from recursa.dynamics.wrenches import Losses, known_losses
 from recursa.errors import StateError, unknown_name
 from recursa.quantities import Refusal
 from recursa.robot import Robot

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.arithmetic import Arithmetic, OnArrays, X, parts_of
 from recursa.control.at_link import LinkLaw, error_between, shown_force, shown_inertia
-from recursa.control.inputs import numbers
+from recursa.control.law_arithmetic import Arithmetic, OnArrays, X, parts_of
+from recursa.control.settings import numbers
 from recursa.dynamics.kinematics import JACOBIAN, JACOBIAN_DERIVATIVE, POSE_OF_LINK
-from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
+from recursa.dynamics.wrenches import JOINT_LOSSES, Losses, known_losses
 from recursa.errors import ShapeError, StateError
-from recursa.operational.quantities import OPERATIONAL_COMPLIANCE, selected_rows
+from recursa.operational.operational_quantities import OPERATIONAL_COMPLIANCE, selected_rows
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array

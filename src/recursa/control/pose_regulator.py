@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.arithmetic import Arithmetic, OnArrays, X
-from recursa.control.inputs import hint_at_metres, movable_link, pose, weight
-from recursa.control.rate_damping import RateDamping
+from recursa.control.law_arithmetic import Arithmetic, OnArrays, X
+from recursa.control.settings import hint_at_metres, movable_link, pose, weight
+from recursa.control.tracking import RateDamping
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar

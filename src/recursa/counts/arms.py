@@ -16,13 +16,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from recursa.counts.exact import Exact
+from recursa.counts.polynomials import Exact
 from recursa.model.assemble import assemble
 from recursa.model.canonical import CanonicalJoint, canonical
 from recursa.model.dh import DHLink, describe_dh
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.inertia import RigidInertia
-from recursa.spatial.screws import Screw
+from recursa.spatial.transform import Screw
 from recursa.spatial.vec3 import SymMat3, Vec3
 
 Geometry = Literal["general", "0/90"]

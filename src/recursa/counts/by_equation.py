@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from recursa.book.augmented import augmented_plan
+from recursa.book.augmented_recursion import augmented_plan
 from recursa.book.direct import direct_plan
-from recursa.book.linearized import algorithm_7_1
-from recursa.book.mass_matrix import AUGMENTED
+from recursa.book.inertia_matrix import AUGMENTED
+from recursa.book.linear_model import algorithm_7_1
 from recursa.book.rigid_body import torque_from_euler
-from recursa.counts.exact import ExactGraph
+from recursa.counts.polynomials import ExactGraph
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model
-from recursa.spatial.counting import Counts
-from recursa.spatial.screws import ScrewChain
+from recursa.spatial.counter import Counts
+from recursa.spatial.transform import ScrewChain
 from recursa.sweeps import Direction, Plan, Step, Values, run
 from recursa.sweeps.plan import split
 

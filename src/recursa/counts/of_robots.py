@@ -9,9 +9,9 @@ from typing import get_args
 from recursa import robots
 from recursa.bundled import TREES
 from recursa.constraints.quantities import METHODS as WITH_CONSTRAINTS
-from recursa.counts.counting import count
+from recursa.counts.count import count
 from recursa.errors import RecursaError
-from recursa.facade.derivatives import LinearizeMethod
+from recursa.facade.derivative_methods import LinearizeMethod
 from recursa.methods.inverse_and_forward import ForwardMethod, InverseMethod
 from recursa.methods.matrices import MassMethod
 from recursa.robot import Robot

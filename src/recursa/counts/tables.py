@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from recursa import markup
-from recursa.counts import printed
+from recursa.counts import printed_tables
 from recursa.counts.arms import GEOMETRIES, Geometry, table_arm
 from recursa.counts.by_equation import (
     ALGORITHM_5_7,
@@ -22,16 +22,15 @@ from recursa.counts.by_equation import (
     Algorithm,
     counts_by_equation,
 )
-from recursa.counts.counting import counted, with_divisions
-from recursa.counts.exact import ExactGraph
+from recursa.counts.count import counted, with_divisions
 from recursa.counts.of_robots import regrouping_rows, robot_rows, robot_table_rows
-from recursa.counts.polynomials import Polynomial
-from recursa.counts.printed import TOTAL, Printed
+from recursa.counts.polynomials import ExactGraph, Polynomial
+from recursa.counts.printed_tables import TOTAL, Printed
 from recursa.errors import UnknownNameError
-from recursa.evaluation.scalars import solve_symmetric
+from recursa.evaluation.formulas import solve_symmetric
 from recursa.model.model import Model
 from recursa.robot import Robot
-from recursa.spatial.counting import Counts
+from recursa.spatial.counter import Counts
 
 N = 6  # where the papers compare
 _LENGTHS = {degree: tuple(range(4, 6 + degree)) for degree in (1, 2, 3, 4)}  # one more than a polynomial needs
@@ -364,37 +363,37 @@ TABLES: dict[str, _Spec] = {
     "5.1": _Spec(
         "inverse dynamics by Algorithm 5.7, equation by equation",
         DENSE,
-        partial(_by_equation, printed.TABLE_5_1, ALGORITHM_5_7, _57, 1, dense=True),
+        partial(_by_equation, printed_tables.TABLE_5_1, ALGORITHM_5_7, _57, 1, dense=True),
     ),
     "5.2": _Spec(
         "inverse dynamics by Algorithm 5.7, trimmed, n >= 2",
         TRIMMED,
-        partial(_by_equation, printed.TABLE_5_2, ALGORITHM_5_7, _57, 1),
+        partial(_by_equation, printed_tables.TABLE_5_2, ALGORITHM_5_7, _57, 1),
     ),
-    "5.3": _Spec("inverse dynamics", TRIMMED, partial(_by_method, printed.TABLE_5_3, _INVERSE, _INVERSE_TOO)),
+    "5.3": _Spec("inverse dynamics", TRIMMED, partial(_by_method, printed_tables.TABLE_5_3, _INVERSE, _INVERSE_TOO)),
     "6.1": _Spec(
         "the mass matrix by Algorithm 6.2, n >= 2",
         TRIMMED,
-        partial(_by_equation, printed.TABLE_6_1, ALGORITHM_6_2, 'mass_matrix, method="augmented"', 2),
+        partial(_by_equation, printed_tables.TABLE_6_1, ALGORITHM_6_2, 'mass_matrix, method="augmented"', 2),
     ),
-    "6.2": _Spec("the mass matrix", TRIMMED, partial(_by_method, printed.TABLE_6_2, _MASS, _MASS_TOO)),
-    "6.3": _Spec("forward dynamics", TRIMMED, partial(_by_method, printed.TABLE_6_3, _FORWARD, _FORWARD_TOO)),
+    "6.2": _Spec("the mass matrix", TRIMMED, partial(_by_method, printed_tables.TABLE_6_2, _MASS, _MASS_TOO)),
+    "6.3": _Spec("forward dynamics", TRIMMED, partial(_by_method, printed_tables.TABLE_6_3, _FORWARD, _FORWARD_TOO)),
     "7.1": _Spec(
         "linearised models, step 1 of Algorithm 7.1",
         TRIMMED,
-        partial(_by_equation, printed.TABLE_7_1, ALGORITHM_7_1_BY_EQUATION, _71, 2, "18"),
+        partial(_by_equation, printed_tables.TABLE_7_1, ALGORITHM_7_1_BY_EQUATION, _71, 2, "18"),
     ),
     "7.2": _Spec(
         "linearised models, step 2 of Algorithm 7.1",
         TRIMMED,
-        partial(_by_equation, printed.TABLE_7_2, ALGORITHM_7_1_BY_EQUATION, _71, 2, "19"),
+        partial(_by_equation, printed_tables.TABLE_7_2, ALGORITHM_7_1_BY_EQUATION, _71, 2, "19"),
     ),
-    "7.3": _Spec("linearised models by method", TRIMMED, partial(_by_method, printed.TEXT_7_3, _LINEARIZE, {})),
-    "saha-1": _Spec("inverse dynamics, Saha (1999)", TRIMMED, partial(_by_method, printed.SAHA_1, _SAHA_1, {})),
+    "7.3": _Spec("linearised models by method", TRIMMED, partial(_by_method, printed_tables.TEXT_7_3, _LINEARIZE, {})),
+    "saha-1": _Spec("inverse dynamics, Saha (1999)", TRIMMED, partial(_by_method, printed_tables.SAHA_1, _SAHA_1, {})),
     "saha-2": _Spec(
         "forward dynamics, Saha (1999)",
         TRIMMED,
-        lambda: _with_12(_by_method(printed.SAHA_2, _SAHA_2, _SAHA_2_TOO)),
+        lambda: _with_12(_by_method(printed_tables.SAHA_2, _SAHA_2, _SAHA_2_TOO)),
     ),
     "robots": _Spec(
         "the bundled robots, by every method that suits them",

@@ -11,22 +11,21 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from recursa.book.on_axes import Centred
-from recursa.denoc.inverse import DRIFT, EXTERNAL, LINK_WRENCH, TORQUE
+from recursa.denoc.inverse_dynamics import DRIFT, EXTERNAL, LINK_WRENCH, TORQUE
 from recursa.denoc.mass_centers import AT_CENTER, BUFFERS, GEOMETRY, MOTION, Hinge, Shift, rigid
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inverse import pushing
 from recursa.dynamics.needs import divides_by_hinges
-from recursa.dynamics.springs import DRIVE, driving
+from recursa.dynamics.wrenches import DRIVE, driving
 from recursa.errors import NoSweepError
 from recursa.kernels.loop import Looped
+from recursa.model.may_move import MayMove
 from recursa.model.model import Joint
-from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
-from recursa.spatial.inertia import ArticulatedInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion
 from recursa.spatial.scalars import Scalar, reciprocal
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
-from recursa.walks.factors import FREEDOM_BY_FREEDOM_PAIRS, factor_recipe, freedom_by_freedom_entries
+from recursa.walks.factor_pairs import FREEDOM_BY_FREEDOM_PAIRS, factor_recipe, freedom_by_freedom_entries
 
 
 class Pivot(NamedTuple):

@@ -9,18 +9,17 @@ from typing import Any
 
 from recursa.book.on_axes import Centred
 from recursa.denoc.forward import ARTICULATE, ARTICULATED, Pivots, require_independent
-from recursa.denoc.inverse import RATE, inverse_plan
+from recursa.denoc.inverse_dynamics import RATE, inverse_plan
 from recursa.denoc.mass_centers import BUFFERS, GEOMETRY, MOTION, TWIST, Hinge, require_mass_centers
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import flat
 from recursa.dynamics.inverse import OWN_ROTOR
 from recursa.dynamics.kinematics import POSE
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
-from recursa.spatial.inertia import ArticulatedInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
 
 

@@ -18,14 +18,12 @@ from recursa.dynamics.inverse import base_going_up
 from recursa.dynamics.kinematics import RELATIVE, base_moving, classical
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
-from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.screws import ScrewChain
-from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.transform import IDENTITY_TRANSFORM, ScrewChain, Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Given, Step
-from recursa.walks.root_axes import along
+from recursa.walks.jacobians import along
 
 Hinge = tuple[Motion, ...]  # p_i: a twist per freedom
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.diagonal.curvature import Flatness, curvature_terms, in_orthonormal_axes
+from recursa.diagonal.diagonal_coriolis import Flatness, curvature_terms, in_orthonormal_axes
+from recursa.diagonal.diagonal_quantities import require_independent
 from recursa.diagonal.metric_quantities import CHRISTOFFEL, SENSITIVITY
-from recursa.diagonal.quantities import require_independent
 from recursa.errors import RecursaError, SingularHingeError, unknown_name
-from recursa.evaluation.answering import answers
-from recursa.evaluation.arrays import as_given
+from recursa.evaluation.answering import answers, as_given
 from recursa.evaluation.evaluator import NO_OPTIONS, into
 from recursa.sweeps.batching import Array, as_array
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from recursa.diagonal.curvature import structure_of
-from recursa.diagonal.sensitivity import (
+from recursa.diagonal.diagonal_coriolis import structure_of
+from recursa.diagonal.mass_matrix_sensitivity import (
     GRADIENT,
     GRADIENT_ALONG,
     MASS_RATE,
@@ -24,15 +24,15 @@ from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
 from recursa.dynamics.gathering import flat, joint_matrix, joint_vector
 from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
 from recursa.kernels.loop import Looped
+from recursa.model.may_move import MayMove
 from recursa.model.model import Model
-from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Plan, Values, fuse
 from recursa.sweeps.batching import Array, as_array
-from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS
+from recursa.walks.coriolis_pairs import CORIOLIS_MATRIX_PAIRS
+from recursa.walks.jacobians import symmetric_entries, two_way_entries
 from recursa.walks.mass_matrix_rate import MASS_RATE_PAIRS, mass_times_pairs
-from recursa.walks.root_axes import symmetric_entries, two_way_entries
 
 _SPELLED_OUT = 10  # freedoms up to which every entry of the tensor has code of its own: seconds to compile
 _VECTORS = ("left", "right", "along")

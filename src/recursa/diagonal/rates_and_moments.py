@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recursa.dynamics.articulated import ARTICULATED_BUFFERS, Elimination, filtered, innovated, reduced, smoothed
+from recursa.dynamics.articulated_bodies import ARTICULATED_BUFFERS, Elimination, filtered, innovated, reduced, smoothed
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import Joint
-from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar, sqrt
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 Eliminations = tuple[Elimination, ...]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from recursa.doctor.patient import UNIT_AXIS, Patient, finite_link, floats_the_world, length, non_finite_data
 from recursa.doctor.report import Finding, about
-from recursa.dynamics.lacking import has_negative_data, hinge_words
+from recursa.dynamics.requirements import has_negative_data, hinge_words
 from recursa.errors import did_you_mean
 from recursa.model.description import numbers_of
 from recursa.model.joints import has_axis

@@ -10,7 +10,7 @@ from typing import Literal
 from recursa.doctor.patient import FAR, NARROW, WIDE, Patient, finite_link, floats_the_world, length
 from recursa.doctor.report import Finding, about
 from recursa.dynamics.hinges import ROUNDING, principal
-from recursa.dynamics.lacking import GIVE_MASSES, NO_MASSES
+from recursa.dynamics.requirements import GIVE_MASSES, NO_MASSES
 from recursa.model.description import LinkRecord
 from recursa.model.model import WORLD
 from recursa.model.transmissions import link_inertias

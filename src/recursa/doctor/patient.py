@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from recursa.dynamics.hinges import ROUNDING, Moments, Singular, principal, tensors_of_bodies
-from recursa.dynamics.lacking import Lacking
+from recursa.dynamics.requirements import Lacking
 from recursa.model.description import JointRecord, LinkRecord, numbers_of
 from recursa.model.model import WORLD, WORLD_LINK, Model
 from recursa.spatial.constants import finite, least_moment, not_negative

@@ -19,10 +19,10 @@ from typing import Literal, get_args
 from recursa.errors import NoSweepError, unknown_name
 from recursa.model.model import WORLD, Joint, Model
 from recursa.quantities.quantity import Gather, Recipe
+from recursa.spatial.inertia import Force, Motion
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import ZERO
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, following
 
 BaseVelocity = Literal["body", "mixed", "world"]

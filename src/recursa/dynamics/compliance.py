@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recursa.dynamics.articulated import Elimination
+from recursa.dynamics.articulated_bodies import Elimination
 from recursa.model.model import Joint
-from recursa.spatial.inertia import ArticulatedInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Step
 
 

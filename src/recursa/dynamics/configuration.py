@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from recursa.dynamics.joint_space import listed
+from recursa.dynamics.gathering import listed
 from recursa.errors import StateError
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -16,7 +16,7 @@ from recursa.quantities.quantity import Gather
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip
 from recursa.sweeps.batching import Array
-from recursa.sweeps.inputs import InputKind
+from recursa.sweeps.input_kinds import InputKind
 
 Bracket = Callable[[Sequence[Scalar], Sequence[Scalar]], tuple[Scalar, ...] | None]
 

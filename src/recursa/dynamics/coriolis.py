@@ -13,12 +13,11 @@ from recursa.dynamics.gathering import Block, Entries, TwoWays, dots, entries_wi
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.model.model import Joint
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import Force, Motion, RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import one_operand
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import ZERO, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 

@@ -9,19 +9,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from recursa.dynamics.articulated import ARTICULATED_BUFFERS, ELIMINATE, Elimination, filtered
+from recursa.dynamics.articulated_bodies import ARTICULATED_BUFFERS, ELIMINATE, Elimination, filtered
 from recursa.dynamics.four_algorithms import FILTER, SMOOTH
-from recursa.dynamics.gathering import Entries, Entry, flat
-from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
+from recursa.dynamics.gathering import ACCELERATIONS, Entries, Entry, flat, vector_of
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.errors import NoSweepError
+from recursa.model.may_move import MayMove
 from recursa.model.model import Joint, Model
-from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
-from recursa.spatial.inertia import ArticulatedInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
 from recursa.sweeps.batching import Array
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cache, reduce
 from operator import add
 
-from recursa.dynamics.articulated import (
+from recursa.dynamics.articulated_bodies import (
     ACCELERATIONS,
     ARTICULATED_BUFFERS,
     BIAS_ACCELERATION,
@@ -45,10 +45,10 @@ from recursa.dynamics.gathering import Entries
 from recursa.dynamics.inverse import DRIFT, EXTERNAL, FORCE_BUFFERS, MOVING_FORCE, TORQUE, base_going_up, off, pushing
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
-from recursa.dynamics.springs import driving
+from recursa.dynamics.wrenches import driving
 from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import Force, Motion
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse, tip_to_base
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from recursa.dynamics.articulated import (
+from recursa.dynamics.articulated_bodies import (
     ARTICULATED_BUFFERS,
     BIAS_ACCELERATION,
     BIAS_FORCE,
@@ -24,11 +24,10 @@ from recursa.dynamics.articulated import (
 )
 from recursa.dynamics.inverse import MOVING_FORCE, TORQUE, base_going_up, drift
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.springs import driving
-from recursa.spatial.inertia import ArticulatedInertia
+from recursa.dynamics.wrenches import driving
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, base_to_tip, tip_to_base
 
 BUFFERS = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from recursa.dynamics.articulated import (
+from recursa.dynamics.articulated_bodies import (
     ACCELERATIONS,
     ARTICULATED_BUFFERS,
     BIAS_FORCE,
@@ -23,14 +23,12 @@ from recursa.dynamics.articulated import (
 )
 from recursa.dynamics.inverse import with_rotors
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses
 from recursa.dynamics.needs import divides_by_hinges, spares_hinges
-from recursa.dynamics.springs import completing, driving
+from recursa.dynamics.wrenches import Losses, completing, driving
 from recursa.model.model import Joint
-from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 FREE, HELD = 0, 1

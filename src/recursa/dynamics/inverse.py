@@ -11,20 +11,17 @@ from dataclasses import replace
 from functools import cache
 
 from recursa.dynamics.base_velocity import changes, in_forces
-from recursa.dynamics.gathering import flat
-from recursa.dynamics.joint_space import FORCES, vector_of
+from recursa.dynamics.gathering import FORCES, flat, vector_of
 from recursa.dynamics.kinematics import ACCELERATION, BASE_MOTION, BUFFERS, POSE, RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses
 from recursa.dynamics.mass_properties import check_moved_base
-from recursa.dynamics.springs import DRIVE, completing
+from recursa.dynamics.wrenches import DRIVE, Losses, completing
+from recursa.model.may_move import MayMove
 from recursa.model.model import Joint
-from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Given, Plan, Step, Sweep, Values, base_to_tip, each_link, tip_to_base
 
 # ---- steps ---------------------------------------------------------------------------------------------------------

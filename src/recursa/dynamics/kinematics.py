@@ -14,9 +14,9 @@ from recursa.dynamics.base_velocity import changes, in_columns, in_columns_and_r
 from recursa.errors import UnknownNameError, unknown_name
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.spatial.inertia import Motion
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Buffer, Given, Plan, Step, Values, base_to_tip, each_link, fuse, renamed, tip_to_base
 
 Frame = Literal["body", "mixed", "world"]

@@ -35,10 +35,10 @@ from recursa.dynamics.kinematics import (
 )
 from recursa.model.model import Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.spatial.inertia import Motion
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO
-from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Buffer, Plan, Step, Values
 
 Rates = tuple[tuple[Motion, ...], ...]

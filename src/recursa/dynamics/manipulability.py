@@ -34,10 +34,9 @@ from recursa.errors import StateError, unknown_name
 from recursa.kernels.switch import extension
 from recursa.model.model import Model
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refusals
-from recursa.spatial.inertia import ArticulatedInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion
 from recursa.spatial.scalars import Scalar, sqrt, where
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 from recursa.sweeps.batching import Array
 

@@ -16,14 +16,13 @@ from recursa.dynamics.inverse import bias_plan
 from recursa.dynamics.kinematics import POSE, RELATIVE
 from recursa.dynamics.mass_properties import FIRST_MOMENT, TOTAL_FIRST_MOMENT, center_of_mass_of, require_mass
 from recursa.errors import unknown_name
-from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint, Model
+from recursa.model.rebase import require_free_flyer
 from recursa.quantities import Names, Quantity, Recipe, Subject
-from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import ZERO, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse, tip_to_base
 
 Columns = tuple[tuple[Entry, Force], ...]

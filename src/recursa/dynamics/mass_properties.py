@@ -9,15 +9,14 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from recursa.dynamics.kinematics import BASE_MOTION, BUFFERS, POSE, RELATIVE, VELOCITY
-from recursa.dynamics.springs import SPRING_ENERGY
+from recursa.dynamics.wrenches import SPRING_ENERGY
 from recursa.errors import ModelError, NoSweepError, unknown_name
 from recursa.model.model import WORLD, Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
 
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from recursa.dynamics.gathering import FORCES, listed, vector_of
 from recursa.dynamics.inverse import FORCE_BUFFERS, TORQUE, at_joint
-from recursa.dynamics.joint_space import FORCES, listed, vector_of
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY, acceleration, velocity
 from recursa.dynamics.regressor import ROW_BUFFERS, ROWS, UNIT_BODIES
 from recursa.quantities import Names, Quantity, Recipe, Subject
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 # ---- steps -----------------------------------------------------------------------------------------------------------

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from recursa.dynamics.gathering import Block, dots, flat, speed_index
+from recursa.dynamics.gathering import Block, dots, flat, listed, speed_index
 from recursa.dynamics.inverse import FORCE_BUFFERS, STATIC, moving_force, resting_force
-from recursa.dynamics.joint_space import listed
 from recursa.dynamics.kinematics import (
     ACCELERATION,
     BUFFERS,
@@ -25,11 +24,10 @@ from recursa.dynamics.kinematics import (
 from recursa.dynamics.mass_properties import first_moment, potential_energy
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Vec3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 
 UNIT_BODIES = tuple(RigidInertia.from_components([1.0 if i == k else 0.0 for i in range(10)]) for k in range(10))

@@ -54,11 +54,10 @@ from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY, velocity
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.model.model import Joint, Model
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
 
 BLOCKS = ("qq", "qv", "vv", "qa")  # in the order of the result; by v and a, and by a twice, there is nothing

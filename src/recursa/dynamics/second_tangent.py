@@ -13,21 +13,60 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import chain
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from recursa.dynamics.derivatives import CARRIED_FORCE
 from recursa.dynamics.gathering import joint_vector
-from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
+from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE, inverse_plan
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
 from recursa.dynamics.second_derivatives import VIRTUAL, VIRTUAL_BIAS, VIRTUAL_BUFFERS, VIRTUAL_MOMENTUM
-from recursa.dynamics.tangent import tangent_of
-from recursa.kernels.plan_derivatives import change_of
+from recursa.errors import ShapeError
+from recursa.kernels.plan_derivatives import change_of, plan_along
 from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import Force, Motion
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+
+
+def moved_coordinates(joint: Joint, q: Sequence[Scalar], dq: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """What a small motion dq of a joint makes of its coordinates, among which there may be quaternions."""
+    return joint.kind.rates(q, dq)
+
+
+_MOVED = Step(moved_coordinates, ("joint", "q", "joint:dq"), ("moved q",), "change of the coordinates by dq")
+
+
+@cache
+def tangent_of(plan: Plan) -> Plan:
+    """A plan with what dq, dv and da make of what it finds: of T, ``change_of("T")``."""
+    return plan_along(plan, {"q": _MOVED, "v": "joint:dv", "a": "joint:da"})
+
+
+@cache
+def tangent_plan(*, wrenches: bool = False, springs: bool = False) -> Plan:
+    """Along one direction; wrenches turn with their links."""
+    return replace(tangent_of(inverse_plan(wrenches=wrenches, springs=springs)), name="tangent of inverse dynamics")
+
+
+def tangent_entries(model: Model, values: Values) -> list[Scalar]:
+    """d tau."""
+    return joint_vector(model, values.lists.get(change_of("T"), []))
+
+
+def three_arrays(direction: Any) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
+    """(dq, dv, da) of a direction."""
+    try:
+        dq, dv, da = direction
+    except (TypeError, ValueError):
+        raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
+    return dq, dv, da
+
 
 Arriving = tuple[Motion, Motion, Motion]
 """What comes from the parent, in axes of the body: velocity U, acceleration A, virtual velocity Y."""

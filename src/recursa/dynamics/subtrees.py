@@ -15,18 +15,16 @@ from itertools import chain
 from typing import NamedTuple
 
 from recursa.dynamics.derivatives import COMPOSITE_MOMENTUM
-from recursa.dynamics.gathering import flat, speed_index
-from recursa.dynamics.joint_space import listed
+from recursa.dynamics.gathering import flat, listed, speed_index
 from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.kernels.loop import Looped
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal, where
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward, tip_to_base
 
 Vectors = tuple[Vec3, ...]  # one per freedom of a joint

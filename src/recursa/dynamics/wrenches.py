@@ -2,16 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.gathering import FORCES, Entries, vector_of
 from recursa.errors import ShapeError, StateError, unknown_name
-from recursa.model.model import Model
+from recursa.model.description import Friction
+from recursa.model.may_move import MayMove
+from recursa.model.model import Joint, Model
+from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.spatial.scalars import Scalar, where
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip
 from recursa.sweeps.batching import Array, as_numbers
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
+
+Losses = bool | Literal["damping", "friction"]
+"""Which losses count: both, none, or one of them."""
+
+DAMPING, FRICTION = (True, "damping"), (True, "friction")
+"""The choices with which damping counts, and those with which friction does."""
+
+
+def known_losses(losses: Any) -> Losses:
+    """The choice, or an error that names the others."""
+    if isinstance(losses, str):
+        if losses not in ("damping", "friction"):
+            raise unknown_name("kind of losses", losses, ("damping", "friction"))
+        return losses  # type: ignore[return-value]
+    return bool(losses)
+
+
+# ---- steps -----------------------------------------------------------------------------------------------------------
+
+
+def both(joint: Joint, v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Damping and Coulomb friction: ``d v + f sign(v)``, zero friction at rest."""
+    return tuple(d * x + rub(f, x) for d, f, x in zip(joint.damping, joint.friction, v, strict=True))
+
+
+def damping(joint: Joint, v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Damping alone: ``d v``."""
+    return tuple(d * x for d, x in zip(joint.damping, v, strict=True))
+
+
+def friction(joint: Joint, v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Coulomb friction alone: ``f sign(v)``, zero at rest."""
+    return tuple(rub(f, x) for f, x in zip(joint.friction, v, strict=True))
+
+
+def rub(coulomb: Friction, x: Scalar) -> Scalar:
+    """``f sign(v)``; where it differs by direction, f of that direction."""
+    if isinstance(coulomb, tuple):
+        forward, backward = coulomb
+        return where(x > 0.0, forward, where(x < 0.0, -backward, x))
+    return coulomb * where(x > 0.0, 1.0, where(x < 0.0, -1.0, x))  # x itself where it is zero, or nan
+
+
+_LOST: dict[Losses, tuple[Callable[..., tuple[Scalar, ...]], str]] = {
+    True: (both, "d v + f sign(v)"),
+    "damping": (damping, "d v"),
+    "friction": (friction, "f sign(v)"),
+}
+
+
+@cache
+def with_losses(losses: Losses) -> Step:
+    """The torque that also makes up for losses."""
+    lost, words = _LOST[losses]
+
+    def with_losses(joint: Joint, torque: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return tuple(t + x for t, x in zip(torque, lost(joint, v), strict=True))
+
+    return Step(with_losses, ("joint", "T", "v"), ("T",), f"T += {words}")
+
+
+@cache
+def less_losses(losses: Losses, speeds: str = "v", torque: str = "tau") -> Step:
+    """What losses at these speeds leave of a torque."""
+    lost, words = _LOST[losses]
+
+    def less_losses(joint: Joint, torque: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return tuple(t - x for t, x in zip(torque, lost(joint, v), strict=True))
+
+    return Step(less_losses, ("joint", torque, speeds), ("T",), f"T = {torque} - {words.replace(' + ', ' - ')}")
+
+
+def damped_rows(joint: Joint, number: int, by_v: Entries) -> Entries:
+    """Damping on the diagonal of the derivatives by v."""
+    return (*by_v, *((((number, i), (number, i)), d) for i, d in enumerate(joint.damping)))
+
+
+def damped_own(joint: Joint, own: Any) -> Any:
+    """Damping in the block of the derivatives by v that pairs a joint with itself."""
+    rows = (
+        (*row[:i], row[i] + d, *row[i + 1 :]) for i, (row, d) in enumerate(zip(own.by_v, joint.damping, strict=True))
+    )
+    return own._replace(by_v=tuple(rows))
+
+
+DAMPED_ROWS = Step(damped_rows, ("joint", "number", "by_v"), ("by_v",), "d T/d v += d")
+DAMPED_OWN = Step(damped_own, ("joint", "own"), ("own",), "d T/d v += d")
+
+
+@cache
+def _losses_plan(losses: Losses) -> Plan:
+    lost, words = _LOST[losses]
+    return Plan("joint_losses", (Buffer("T", ()),), (base_to_tip(Step(lost, ("joint", "v"), ("T",), f"T = {words}")),))
+
+
+def _joint_losses(of: Subject, given: Names, *, losses: Losses = True) -> Recipe:
+    chosen = known_losses(losses)
+    if chosen is False:
+        raise unknown_name("kind of losses", "False", ("True", "damping", "friction"))
+    return Recipe(_losses_plan(chosen), vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS)
+
+
+JOINT_LOSSES = Quantity("joint_losses", ("v",), _joint_losses, FORCES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,3 +254,72 @@ def _in_axes(rotation: Array, vector: Array) -> Array:
     """``R* x``, summed in this order, so that native entries give the same bits."""
     x, y, z = (rotation[..., k, :] * vector[..., k, None] for k in range(3))
     return x + y + z
+
+
+Numbers = tuple[Scalar, ...]
+
+
+# ---- steps -----------------------------------------------------------------------------------------------------------
+
+
+# Joints with several freedoms have no springs.
+
+
+def stretched(joint: Joint, q: Sequence[Scalar]) -> Scalar:
+    """``k (q - rest)``, what it takes to hold the spring of a joint of one freedom."""
+    return joint.stiffness * (q[0] - joint.rest)
+
+
+def with_spring(joint: Joint, torque: Sequence[Scalar], q: Sequence[Scalar]) -> Numbers:
+    """The torque that also holds the spring."""
+    return (torque[0] + stretched(joint, q),) if joint.kind.nv == 1 else tuple(torque)
+
+
+def less_spring(joint: Joint, torque: Sequence[Scalar], q: Sequence[Scalar]) -> Numbers:
+    """What the spring leaves of a torque."""
+    return (torque[0] - stretched(joint, q),) if joint.kind.nv == 1 else tuple(torque)
+
+
+def stiffer_rows(joint: Joint, number: int, by_q: Entries) -> Entries:
+    """k on the diagonal of the derivatives by q."""
+    return (*by_q, (((number, 0), (number, 0)), joint.stiffness)) if joint.kind.nv == 1 else by_q
+
+
+def stiffer_own(joint: Joint, own: Any) -> Any:
+    """k in the block of the derivatives by q that pairs a joint with itself."""
+    if joint.kind.nv != 1:
+        return own
+    ((entry,),) = own.by_q
+    return own._replace(by_q=((entry + joint.stiffness,),))
+
+
+def spring_energy(joint: Joint, q: Sequence[Scalar]) -> Scalar:
+    """``k (q - rest)^2 / 2``."""
+    return 0.5 * (stretched(joint, q) * (q[0] - joint.rest)) if joint.kind.nv == 1 else 0.0
+
+
+LESS_SPRING = Step(less_spring, ("joint", "tau", "q"), ("drive",), "drive = tau - k (q - rest)")
+DRIVE = Buffer("drive", ())
+SPRING = Step(with_spring, ("joint", "T", "q"), ("T",), "T += k (q - rest)")
+STIFFER_ROWS = Step(stiffer_rows, ("joint", "number", "by_q"), ("by_q",), "d T/d q += k")
+STIFFER_OWN = Step(stiffer_own, ("joint", "own"), ("own",), "d T/d q += k")
+SPRING_ENERGY = Step(spring_energy, ("joint", "q"), ("potential@robot",), "k (q - rest)^2/2")
+
+
+def driving(losses: Losses, springs: bool, speeds: str = "v") -> tuple[tuple[Step, ...], str]:
+    """The steps that take off a torque what springs and losses take, and the name of what is left."""
+    steps, torque = ((LESS_SPRING,), DRIVE.name) if springs else ((), "tau")
+    return ((*steps, less_losses(losses, speeds, torque)), "T") if losses else (steps, torque)
+
+
+def completing(losses: Losses, springs: bool) -> tuple[Step, ...]:
+    """The steps that add to a torque T what losses and springs take."""
+    return (*((with_losses(losses),) if losses else ()), *((SPRING,) if springs else ()))
+
+
+# ---- torques at rest -------------------------------------------------------------------------------------------------
+
+
+def resting_forces(robot: Robot, q: ArrayLike) -> Array:
+    """Torques (..., nv) that hold a robot still, against gravity and springs: the gradient of the potential energy."""
+    return robot.bias_forces(q, np.zeros(robot.nv)) if robot.model.has_springs else robot.gravity_forces(q)

@@ -10,21 +10,21 @@ import numpy as np
 
 from recursa.dynamics.hinges import HINGES, all_turn_something, margins, pivots_of, singular_at, singular_freedoms
 from recursa.dynamics.kinematics import POSES
-from recursa.dynamics.lacking import Lacking, refuse_constraints, singular_hinge
 from recursa.dynamics.needs import needs_hinges
+from recursa.dynamics.requirements import Lacking, refuse_constraints, singular_hinge
 from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
 from recursa.evaluation.hints import bounds_of_doubt, warn_of_conventions
-from recursa.evaluation.resolved import NO_OPTIONS as NO_OPTIONS
-from recursa.evaluation.resolved import Options, Question, ResolvedQuantity
+from recursa.evaluation.resolved_quantity import NO_OPTIONS as NO_OPTIONS
+from recursa.evaluation.resolved_quantity import Options, Question, ResolvedQuantity
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.switch import compiles, native_module
+from recursa.model.may_move import MayMove
 from recursa.model.model import Model
-from recursa.model.moving import MayMove
 from recursa.quantities.quantity import Composed, Quantity, Recipe, Refusal, Subject
 from recursa.sweeps.batching import Array, Gather, as_array, as_numbers, checked_out, prepare
-from recursa.sweeps.inputs import INPUT_KINDS, kind_of_input
+from recursa.sweeps.input_kinds import INPUT_KINDS, kind_of_input
 from recursa.sweeps.plan import Plan
 
 Call = str | tuple[Any, ...]  # how somebody spells a call: see ``spelling`` in ``_method.c``

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from recursa.diagonal.robot_methods import DiagonalMethods
+from recursa.diagonal.diagonal_methods import DiagonalMethods
 from recursa.facade.book import BookMethods
 from recursa.facade.configurations import ConfigurationMethods
-from recursa.facade.constraints import ConstraintMethods
-from recursa.facade.derivatives import DerivativeMethods
+from recursa.facade.constraint_methods import ConstraintMethods
+from recursa.facade.derivative_methods import DerivativeMethods
 from recursa.facade.dynamics import DynamicsMethods
-from recursa.facade.factorization import FactorizationMethods
-from recursa.facade.filtering import FilteringMethods
-from recursa.facade.kinematics import KinematicsMethods
-from recursa.facade.manipulability import ManipulabilityMethods
-from recursa.facade.mass_properties import MassPropertyMethods
-from recursa.facade.matrices import MatrixMethods
+from recursa.facade.kinematic_methods import KinematicsMethods, ManipulabilityMethods
+from recursa.facade.mass_matrix_factorization import FactorizationMethods, FilteringMethods
+from recursa.facade.mass_methods import MassPropertyMethods, MatrixMethods
 from recursa.facade.parameters import ParameterMethods
 from recursa.facade.regressors import RegressorMethods
-from recursa.facade.second_derivatives import SecondDerivativeMethods
-from recursa.free.robot_methods import ChangeOfBaseMethods
-from recursa.operational.robot_methods import OperationalMethods
+from recursa.facade.second_derivative_methods import SecondDerivativeMethods
+from recursa.free.free_methods import ChangeOfBaseMethods
+from recursa.operational.operational_methods import OperationalMethods
 
 
 class Answers(

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.book import recursion
-from recursa.book.augmented_links import AugmentedLinks, augmented_links
+from recursa.book.augmented_recursion import AugmentedLinks, augmented_links
 from recursa.book.on_axes import require_axes
-from recursa.evaluation.answering import asks
-from recursa.evaluation.arrays import as_given
-from recursa.evaluation.facade import Facade
+from recursa.evaluation.answering import Facade, as_given, asks
 from recursa.sweeps.batching import Array, cut
 
 BookFrames = Literal["axes", "link"]

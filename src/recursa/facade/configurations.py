@@ -7,10 +7,8 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import configuration
 from recursa.dynamics import configuration_derivatives as derivatives
-from recursa.evaluation.answering import answers, two_matrices
-from recursa.evaluation.arrays import as_given
+from recursa.evaluation.answering import Facade, answers, as_given, two_matrices
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
 
 

@@ -9,20 +9,19 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import inverse
 from recursa.dynamics.base_velocity import BaseVelocity
-from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
-from recursa.evaluation.answering import answers, asks, learns
-from recursa.evaluation.arrays import as_given
+from recursa.dynamics.wrenches import JOINT_LOSSES, Losses, known_losses
+from recursa.evaluation.answering import Facade, answers, as_given, asks, learns
 from recursa.evaluation.evaluator import into
-from recursa.evaluation.facade import Facade
-from recursa.methods.actuation import ACTUATOR_TORQUES
-from recursa.methods.hybrid import HYBRID_DYNAMICS, names_of
+from recursa.methods.constrained_motion import ACTUATOR_TORQUES
 from recursa.methods.inverse_and_forward import (
     BIAS_FORCES,
     FORWARD_DYNAMICS,
     FORWARD_DYNAMICS_WITH_LINKS,
+    HYBRID_DYNAMICS,
     INVERSE_DYNAMICS,
     ForwardMethod,
     InverseMethod,
+    names_of,
 )
 from recursa.methods.matrices import MassMethod
 from recursa.sweeps.batching import Array

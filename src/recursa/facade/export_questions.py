@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from recursa.diagonal.robot_methods import Diagonal
-from recursa.diagonal.unnormalized import Unnormalized
+from recursa.diagonal.diagonal_methods import Diagonal
+from recursa.diagonal.unnormalized_equations import Unnormalized
 from recursa.dynamics.configuration import random_input
 from recursa.errors import RecursaError, StateError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
-from recursa.evaluation.resolved import Question
+from recursa.evaluation.resolved_quantity import Question
 from recursa.facade.answers import Answers
 from recursa.facade.asking import ScalarQuestion
 from recursa.kernels.c_loops import CText, LoopedCFunction
@@ -29,10 +29,10 @@ from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.kernel import SPELLED_OUT
 from recursa.kernels.loop import Looped, LoopProgram
 from recursa.model.model import Joint, Model
-from recursa.operators.compiled import CompiledExpression
+from recursa.operators.compiled_expression import CompiledExpression
 from recursa.quantities import Composed, Quantity
 from recursa.sweeps.batching import Array
-from recursa.sweeps.inputs import kind_of_input
+from recursa.sweeps.input_kinds import kind_of_input
 
 TEST_STATES = 4
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from recursa.errors import RecursaError
-from recursa.evaluation.facade import Facade
+from recursa.evaluation.answering import Facade
 from recursa.facade.export_questions import asked
 from recursa.files import write_together
 from recursa.kernels.c_loops import CText, LoopedCFunction
 from recursa.kernels.c_source import c_header, c_identifier, c_test, c_unit
 from recursa.kernels.js_source import JsFunction, js_identifier, js_module
-from recursa.operators.compiled import CompiledExpression
+from recursa.operators.compiled_expression import CompiledExpression
 from recursa.quantities import Quantity
-from recursa.spatial.counting import Counts
+from recursa.spatial.counter import Counts
 
 TEST_TOLERANCE = 1e-9
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from recursa.dynamics.configuration import random_state
 from recursa.dynamics.kinematics import ACCELERATIONS, VELOCITIES
-from recursa.evaluation.facade import Facade
+from recursa.evaluation.answering import Facade
 from recursa.methods.matrices import REGRESSOR
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array

@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.reference import REFERENCE_DYNAMICS
 from recursa.dynamics.regressor import KINETIC_ENERGY_REGRESSOR, LINK_REGRESSOR, POTENTIAL_ENERGY_REGRESSOR
-from recursa.evaluation.answering import answers
-from recursa.evaluation.facade import Facade
+from recursa.evaluation.answering import Facade, answers
 from recursa.methods import matrices
 from recursa.sweeps.batching import Array
 

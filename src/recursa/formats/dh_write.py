@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recursa.files import known_suffix, named_file, write_together
-from recursa.formats.dh import CSV_COLUMNS, PARTS
+from recursa.formats.dh_files import CSV_COLUMNS, PARTS
 from recursa.model.dh import Convention, DHLink
 from recursa.spatial.transform import Transform
 

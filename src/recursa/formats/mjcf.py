@@ -14,11 +14,11 @@ from typing import Any
 
 from recursa.errors import ModelError
 from recursa.formats.mjcf_extras import Extras, reflected
-from recursa.formats.mjcf_names import Names
 from recursa.formats.mjcf_numbers import (
     BALL,
     FREE,
     HINGE,
+    Names,
     Tables,
     names_in,
     pose,

@@ -10,15 +10,14 @@ from typing import Any
 
 from numpy.polynomial import Polynomial
 
-from recursa.formats.mjcf_names import Names
-from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, codes, names_in, pose, reordered, unbounded
+from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, Names, codes, names_in, pose, reordered, unbounded
 from recursa.formats.mjcf_text import Prepared
 from recursa.model.description import Actuator, Closure, NamedState, Note, Relation
 from recursa.spatial.constants import rotation_of
+from recursa.spatial.inertia import Force
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Vec3
-from recursa.spatial.vectors6 import Force
 
 REFERENCE_STATE = "qpos0"
 _HARMLESS = ("contact", "servo", "actuator", "inactive", "mocap", "limit")  # until something touches or is driven

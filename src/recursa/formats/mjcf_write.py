@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 
 from recursa.errors import ModelError, ModelWarning, shortened
 from recursa.formats.mjcf_chains import Spelled, chains, spelled
-from recursa.formats.mjcf_inertias import accepted, carries, mass_data, quaternion
+from recursa.formats.mjcf_geoms import accepted, carries, mass_data, quaternion
 from recursa.formats.mjcf_numbers import ENDLESS, reordered
-from recursa.formats.xml_text import element, empty_tag, numbers
+from recursa.formats.xml import element, empty_tag, numbers
 from recursa.model.closures import as_told
 from recursa.model.description import Actuator, Closure, Description, JointRecord, LinkRecord, NamedState, Relation
 from recursa.model.inputs import claimed, unused
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK, Model
-from recursa.model.variations import with_free_base
+from recursa.model.model_variations import with_free_base
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import ZERO

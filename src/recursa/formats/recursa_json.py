@@ -1,8 +1,8 @@
 """Our own robot files: a description as JSON, exact to the bit, with a version and a published schema.
 
 What is written are the records of ``model/description.py`` themselves, with gravity, the free base and the treatment of
-ties filled in; ``formats/records.py`` does the work in both directions. ``robot.schema.json`` beside this file is the
-JSON schema of these files.
+ties filled in; ``formats/plain_records.py`` does the work in both directions. ``robot.schema.json`` beside this file is
+the JSON schema of these files.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from dataclasses import replace
 from typing import Any
 
 from recursa.errors import ModelError, unknown_name
-from recursa.formats.json_text import parse_json
-from recursa.formats.records import plain, record
+from recursa.formats.plain_records import plain, record
 from recursa.formats.source import Source
-from recursa.model.constraints import Contact
+from recursa.formats.yaml_text import parse_json, parse_yaml
+from recursa.model.assemble import STANDARD_GRAVITY, assemble
+from recursa.model.constraints import Constraint, Contact
 from recursa.model.description import Description, JointRecord
-from recursa.model.geometry import SIZES, Geometry
+from recursa.model.geometry import SIZES
 from recursa.model.inputs import require_rotation
 from recursa.model.joints import KINDS
 from recursa.model.model import Model
+from recursa.model.naming import require_printable
 
 NAME = "recursa"
 VERSION = 1
@@ -132,13 +134,14 @@ def _check(description: Description) -> None:
     for k, joint in enumerate(description.joints):
         nv = KINDS[joint.kind].nv if joint.kind in KINDS else 0
         for part in ("armature", "damping", "friction"):
-            _require_count(getattr(joint, part), nv, joint, f"joints[{k}].{part}")
+            _require_count(getattr(joint, part), nv, f"joint '{joint.name}' ({joint.kind})", f"joints[{k}].{part}")
         for part in ("placement", "after"):
             require_rotation(getattr(joint, part), f"joints[{k}].{part}")
     for k, link in enumerate(description.links):
         for n, shape in enumerate(link.geometry):
             require_rotation(shape.pose, f"links[{k}].geometry[{n}].pose")
-            _require_size(shape, f"links[{k}].geometry[{n}].size")
+            count = SIZES.get(shape.shape, 0)
+            _require_count(shape.size, count, f"a {shape.shape!r}", f"links[{k}].geometry[{n}].size")
     for k, closure in enumerate(description.closures):
         for part in ("placement", "placement_on_second"):
             require_rotation(getattr(closure, part), f"closures[{k}].{part}")
@@ -183,12 +186,58 @@ def _require_name(what: str, name: str, known: Any, place: str) -> None:
         raise ModelError(f"{place}: {unknown_name(what, name, known)}")
 
 
-def _require_count(values: tuple[float, ...], nv: int, joint: JointRecord, place: str) -> None:
-    if len(values) not in (0, nv):
-        raise ModelError(f"{place}: joint '{joint.name}' ({joint.kind}) takes {nv} numbers or none, not {len(values)}")
+def _require_count(numbers: tuple[object, ...], count: int, what: str, place: str) -> None:
+    if len(numbers) not in (0, count):
+        raise ModelError(f"{place}: {what} takes {count} numbers or none, not {len(numbers)}")
 
 
-def _require_size(shape: Geometry, place: str) -> None:
-    count = SIZES.get(shape.shape, 0)
-    if len(shape.size) not in (0, count):
-        raise ModelError(f"{place}: a {shape.shape!r} takes {count} numbers or none, not {len(shape.size)}")
+def model_text(model: Model) -> str:
+    """The model's description with its options as JSON; numbers keep all their bits.
+
+    >>> import recursa as rc
+    >>> model = rc.robots.free_flyer(2).model
+    >>> model_from_text(model_text(model)).digest == model.digest
+    True
+    """
+    return json.dumps(plain(described(model), Description), ensure_ascii=False)
+
+
+def model_from_text(text: str) -> Model:
+    """The model again. Text that was not written by :func:`model_text` is a KeyError, TypeError or ValueError."""
+    data = json.loads(text)
+    description: Description = record(data, Description, "")
+    require_printable(description)
+    gravity, mimic = description.gravity or STANDARD_GRAVITY, description.mimic or "free"
+    bare = replace(description, gravity=None, floating=False, mimic=None)
+    return assemble(bare, gravity=gravity, floating=description.floating, mimic=mimic)
+
+
+KEY = "constraints"
+
+
+def read_constraints(source: Source) -> tuple[Constraint, ...]:
+    """The constraints of a file; what does not fit is a ModelError that names the place."""
+    try:
+        as_json = source.text.lstrip().startswith("{")
+        data = parse_json(source.text, source.path) if as_json else parse_yaml(source.text, typed=True)
+        if not isinstance(data, dict) or set(data) != {KEY}:
+            raise ModelError(f"a file of constraints has one key, '{KEY}', with a list below it")
+        found: tuple[Constraint, ...] = record(_listed(data[KEY]), tuple[Constraint, ...], KEY)
+        return found
+    except ModelError as error:
+        raise ModelError(error.reason, line=error.line, source=source.path) from None
+
+
+def _listed(items: Any) -> Any:
+    """Coefficients of relations may be numbers: the lists that records have are of powers."""
+    if not isinstance(items, list):
+        return items
+    return [_with_lists(item) if isinstance(item, dict) else item for item in items]
+
+
+def _with_lists(item: dict[str, Any]) -> dict[str, Any]:
+    given = item.get("coefficients")
+    if not isinstance(given, dict):
+        return dict(item)
+    lists = {joint: x if isinstance(x, list) else [x] for joint, x in given.items()}
+    return {**item, "coefficients": lists}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from recursa.bundled import BUNDLED, FILES
 from recursa.errors import ModelError, shortened
 from recursa.formats.file_bytes import read_bytes
-from recursa.formats.ros import package_name
+from recursa.formats.urdf import package_name
 from recursa.formats.xml import clipped
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world", ".xacro", ".json", ".yaml", ".yml", ".csv")

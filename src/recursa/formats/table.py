@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, get_args
 
 from recursa.errors import ModelError, unknown_name
-from recursa.formats import dh, recursa_json, xacro
+from recursa.formats import dh_files, recursa_json, xacro
 from recursa.formats.mjcf import read_mjcf
 from recursa.formats.sdf import read_sdf
 from recursa.formats.source import Source
@@ -67,7 +67,7 @@ FORMATS: dict[str, Format] = {
         lambda root, text: recursa_json.begins(text),
         lambda source, options: recursa_json.read_recursa(source),
     ),
-    "dh": Format("Denavit-Hartenberg table", dh.begins, lambda source, options: dh.read_dh(source)),
+    "dh": Format("Denavit-Hartenberg table", dh_files.begins, lambda source, options: dh_files.read_dh(source)),
 }
 
 

@@ -10,22 +10,27 @@ the robot are passed over, mesh files are never opened, and of an element that s
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
+from pathlib import Path
 from typing import get_args
 
-from recursa.errors import did_you_mean
-from recursa.formats.urdf_shapes import Materials, read_materials, read_shapes
+from recursa.errors import ModelError, did_you_mean
+from recursa.formats.file_bytes import read_bytes
 from recursa.formats.urdf_values import (
     RUN_XACRO,
+    Materials,
     forgive_blanks,
     number_of,
     numbers_of,
     placement_of,
     plain_number,
     plain_numbers,
+    read_materials,
+    read_shapes,
     tensor_of,
     text_of,
     vector_of,
@@ -361,3 +366,38 @@ def _per_freedom(element: Element, attribute: str, nv: int, owner: str) -> tuple
     if len(values) != nv:
         raise wrong_count(element, attribute, owner, "1 number" if nv == 1 else f"1 or {nv} numbers", len(values))
     return tuple(values)
+
+
+_PACKAGE_SIZE = 1024 * 1024
+
+
+def ros_paths(environment: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+    """Return the folders that hold the packages of ROS, for ``rc.load(..., assets=rc.ros_paths())``.
+
+    These are the folders in ``ROS_PACKAGE_PATH`` (ROS 1), and ``share`` in those of ``AMENT_PREFIX_PATH`` (ROS 2), as
+    far as they exist; ``package://NAME/...`` is then ``NAME/...`` below one of them. ``environment`` defaults to the
+    environment of this process, which nothing else reads for this purpose.
+
+    >>> import recursa as rc
+    >>> rc.ros_paths({"ROS_PACKAGE_PATH": "/no/such/folder"})
+    ()
+    """
+    variables = os.environ if environment is None else environment
+    return tuple(dict.fromkeys(folder for folder in _named(variables) if folder.is_dir()))
+
+
+def _named(environment: Mapping[str, str]) -> Iterator[Path]:
+    for variable, inside in (("ROS_PACKAGE_PATH", ""), ("AMENT_PREFIX_PATH", "share")):
+        yield from (Path(entry, inside) for entry in environment.get(variable, "").split(os.pathsep) if entry)
+
+
+def package_name(folder: Path) -> str | None:
+    """The name of the ROS package in a folder, by its ``package.xml``; None if there is none that can be read."""
+    path = folder / "package.xml"
+    try:
+        if not path.is_file():  # a pipe, for one, could be waited for without end
+            return None
+        name = parse(read_bytes(path, _PACKAGE_SIZE), with_text=True).child("name")
+    except (OSError, ModelError):
+        return None
+    return None if name is None else name.text.strip()

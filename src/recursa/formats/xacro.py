@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.formats.source import Assets, Source
-from recursa.formats.xacro_scope import Scope, truth
-from recursa.formats.xacro_text import Texts
+from recursa.formats.xacro_text import Scope, Texts, truth
 from recursa.formats.xml import Element, NotesElsewhere, clipped, parse
 from recursa.model.description import Note
 
@@ -161,10 +160,7 @@ class _Expander:
         name = self.texts.text(_required(element, PREFIX + "name"), where.names)
         if not name:
             raise ModelError("the name of a <xacro:element> is empty")
-        named = Element(name, dict(element.attributes), element.line, element.source, element.notes)
-        del named.attributes[PREFIX + "name"]
-        named.children, named.text = element.children, element.text
-        return self.visit(named, target, where)
+        return self.visit(_as(element, name, PREFIX + "name"), target, where)
 
     def attribute(self, element: Element, target: Element, where: _Where) -> None:
         name, value = (self.texts.text(_required(element, one), where.names) for one in ("name", "value"))
@@ -250,10 +246,7 @@ class _Expander:
 
     def call_by_name(self, element: Element, target: Element, where: _Where) -> _Work:
         name = self.texts.text(_required(element, "macro"), where.names)
-        named = Element(PREFIX + name, dict(element.attributes), element.line, element.source, element.notes)
-        del named.attributes["macro"]
-        named.children, named.text = element.children, element.text
-        return self.call(named, name, target, where)
+        return self.call(_as(element, PREFIX + name, "macro"), name, target, where)
 
     def call(self, element: Element, name: str, target: Element, where: _Where) -> _Work:
         self.texts.spend(20)
@@ -356,6 +349,14 @@ class _Expander:
         self.texts.files.append(root.source)
         yield self.content(root, target, where)
         self.texts.files.pop()
+
+
+def _as(element: Element, tag: str, attribute: str) -> Element:
+    """The element under the tag that one of its attributes says, without that attribute."""
+    attributes = {name: value for name, value in element.attributes.items() if name != attribute}
+    named = Element(tag, attributes, element.line, element.source, element.notes)
+    named.children, named.text = element.children, element.text
+    return named
 
 
 def _required(element: Element, attribute: str) -> str:

@@ -8,9 +8,10 @@ axes, as :meth:`Robot.momentum` gives it. See ``docs/free-flyers.md``.
 
 from recursa.free.dual import DualQuantities as DualQuantities
 from recursa.free.dual import dual_quantities as dual_quantities
-from recursa.free.floating import FreeInverseDynamics as FreeInverseDynamics
-from recursa.free.floating import generalized_inertia as generalized_inertia
-from recursa.free.floating import inverse_dynamics as inverse_dynamics
+from recursa.free.floating_base import FreeInverseDynamics as FreeInverseDynamics
+from recursa.free.floating_base import generalized_inertia as generalized_inertia
+from recursa.free.floating_base import inverse_dynamics as inverse_dynamics
+from recursa.free.momentum import FreeMotion as FreeMotion
 from recursa.free.momentum import MomentumMaps as MomentumMaps
 from recursa.free.momentum import base_response as base_response
 from recursa.free.momentum import base_velocity as base_velocity
@@ -18,10 +19,9 @@ from recursa.free.momentum import generalized_jacobian as generalized_jacobian
 from recursa.free.momentum import link_velocity as link_velocity
 from recursa.free.momentum import locked_inertia as locked_inertia
 from recursa.free.momentum import momentum_maps as momentum_maps
+from recursa.free.momentum import move_joints as move_joints
 from recursa.free.momentum import reaction_null_projector as reaction_null_projector
 from recursa.free.momentum import reaction_null_rates as reaction_null_rates
-from recursa.free.motion import FreeMotion as FreeMotion
-from recursa.free.motion import move_joints as move_joints
 from recursa.free.reorientation import Reorientation as Reorientation
 from recursa.free.reorientation import reorient as reorient
 from recursa.free.simulated_links import LinkRun as LinkRun

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.dynamics.articulated import (
+from recursa.dynamics.articulated_bodies import (
     ARTICULATED_BUFFERS,
     BIAS_ACCELERATION,
     BIAS_FORCE,
@@ -29,16 +29,14 @@ from recursa.dynamics.articulated import (
     smoothed,
 )
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses
 from recursa.dynamics.needs import divides_by_hinges
-from recursa.dynamics.springs import driving
+from recursa.dynamics.wrenches import Losses, driving
 from recursa.model.model import Joint, Model
-from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion, RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 

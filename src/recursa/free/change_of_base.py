@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from recursa.dynamics.joint_space import ACCELERATIONS, FORCES
+from recursa.dynamics.gathering import ACCELERATIONS, FORCES
 from recursa.dynamics.kinematics import (
     BUFFERS,
     LINK_BUFFERS,
@@ -30,13 +30,12 @@ from recursa.dynamics.kinematics import (
     jacobian_plan,
 )
 from recursa.model.assemble import assemble
-from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint, Model
-from recursa.model.rebase import turned_joints, with_base
+from recursa.model.rebase import require_free_flyer, turned_joints, with_base
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
+from recursa.spatial.inertia import Motion
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link
 from recursa.sweeps.batching import Array, as_array, fitting, times
 

@@ -1,8 +1,8 @@
 """Both sides of every hinge of a free flyer: articulated inertias and residual forces outward and inward of it.
 
 Jain & Rodriguez, Algorithms 2.2, 2.3, 3.1 and 3.2 and Lemmas 3.1, 3.2 and 4.1, from the messages of
-``base_invariant.py``. Weight and wrenches are forces in b, as in ``dynamics/filtering.py``, so that accelerations are
-true ones and z is the same in both.
+``base_invariant.py``. Weight and wrenches are forces in b, as in ``dynamics/filter_and_smoother.py``, so that
+accelerations are true ones and z is the same in both.
 """
 
 from __future__ import annotations
@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.articulated import BIAS_ACCELERATION, FALL, Elimination
+from recursa.dynamics.articulated_bodies import BIAS_ACCELERATION, FALL, Elimination
 from recursa.dynamics.factorization import six_by_six
-from recursa.dynamics.filtering import FORCE_WITH_WEIGHT
+from recursa.dynamics.filter_and_smoother import FORCE_WITH_WEIGHT
 from recursa.dynamics.gathering import flat
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.dynamics.losses import Losses, known_losses
-from recursa.dynamics.springs import driving
-from recursa.free.arguments import free_flyer
+from recursa.dynamics.wrenches import Losses, driving, known_losses
 from recursa.free.base_invariant import Message, branches, message_plan
-from recursa.model.free_flyer import require_free_flyer
+from recursa.free.floating_base import free_flyer
 from recursa.model.model import WORLD, Joint, Model
+from recursa.model.rebase import require_free_flyer
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
-from recursa.spatial.inertia import ArticulatedInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values
 from recursa.sweeps.batching import Array
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recursa.free.arguments import BASE, solved
-from recursa.free.link_states import rotation_matrices
+from recursa.free.floating_base import BASE, solved
+from recursa.free.simulated_links import rotation_matrices
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import half_cotangent
 from recursa.sweeps.batching import Array

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError
 from recursa.evaluation.hints import coordinates_of, warn_of_w_first
-from recursa.free.arguments import BASE, free_flyer
+from recursa.free.floating_base import BASE, free_flyer
 from recursa.free.holonomy import (
     Path,
     cumulated,
@@ -28,9 +28,8 @@ from recursa.free.holonomy import (
     single_joints,
     turning,
 )  # fmt: skip
-from recursa.free.link_states import matrices, quaternions_of, rotation_matrices
-from recursa.free.momentum import base_velocity
-from recursa.free.motion import FreeMotion
+from recursa.free.momentum import FreeMotion, base_velocity
+from recursa.free.simulated_links import matrices, quaternions_of, rotation_matrices
 from recursa.sweeps.batching import Array, as_numbers, one_number, whole_number
 
 if TYPE_CHECKING:

@@ -19,20 +19,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
-from recursa.dynamics.articulated import BIAS_FORCE
+from recursa.dynamics.articulated_bodies import BIAS_FORCE
 from recursa.dynamics.gathering import in_turn
 from recursa.dynamics.kinematics import motion_entries
-from recursa.dynamics.losses import less_losses
+from recursa.dynamics.wrenches import less_losses
 from recursa.errors import NoSweepError
 from recursa.free.base_invariant import branches, message_plan
-from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint
+from recursa.model.rebase import require_free_flyer
 from recursa.quantities import Names, Quantity, Recipe, Subject, refusals
+from recursa.spatial.inertia import Force, Motion
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
 from recursa.sweeps.batching import Array
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.configuration import is_flat
-from recursa.dynamics.lacking import refuse_constraints
+from recursa.dynamics.requirements import refuse_constraints
 from recursa.errors import StateError, unknown_name
 from recursa.identification.fourier import Bounds, Series, within
 from recursa.identification.identify import ALL
@@ -18,7 +18,7 @@ from recursa.identification.unknowns import Term, Unknowns
 from recursa.quantities import refusals
 from recursa.simulation.progress import ProgressBar
 from recursa.sweeps.batching import Array, whole_number
-from recursa.trajectories import inputs
+from recursa.trajectories import checks
 from recursa.trajectories.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ def excitation(
             f"joint '{joint.name}' is {joint.kind.name}, with {joint.kind.nv} freedoms; exciting motions are planned "
             "for joints of one freedom. Plan it for an arm of the robot: robot.chain(base, tip), or hold the base"
         )
-    series = Series(inputs.duration("duration", duration), whole_number("harmonics", harmonics, 2))
-    free = inputs.share("margin", margin, 0.9, "the limits")
+    series = Series(checks.duration("duration", duration), whole_number("harmonics", harmonics, 2))
+    free = checks.share("margin", margin, 0.9, "the limits")
     unknowns = Unknowns.of(robot, fit, payload_at, np.ones(robot.nv))
     if "stribeck" in unknowns.terms or "torque constant" in unknowns.terms:
         raise StateError("excitation is planned for terms that need no log: leave out 'stribeck' and 'torque constant'")
@@ -127,8 +127,8 @@ def _bounds(robot: Robot, velocity: ArrayLike | None, acceleration: ArrayLike | 
     middle, half = 0.5 * (ends + tops), 0.5 * np.abs(tops - ends) * (1.0 - margin)
     known = robot.velocity_limits
     fastest = np.where(np.isfinite(known) & (known > 0.0), known, [_SPEED[unit] for unit in robot.v_units])
-    speed = fastest if velocity is None else inputs.positive("velocity", velocity, robot.nv)
-    quick = _QUICK * speed if acceleration is None else inputs.positive("acceleration", acceleration, robot.nv)
+    speed = fastest if velocity is None else checks.positive("velocity", velocity, robot.nv)
+    quick = _QUICK * speed if acceleration is None else checks.positive("acceleration", acceleration, robot.nv)
     return Bounds(middle - half, middle + half, (1.0 - margin) * speed, (1.0 - margin) * quick)
 
 

@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.lacking import refuse_constraints
+from recursa.dynamics.requirements import refuse_constraints
 from recursa.errors import ExcitationError, ModelWarning, ShapeError, StateError, shortened, unknown_name
 from recursa.evaluation.hints import user_level
-from recursa.identification.assembly import changed_robot
 from recursa.identification.consistent import Problem, Solution, conic, entropic, nearest, sound
-from recursa.identification.excited import Solved, solved
-from recursa.identification.filtering import Filtered, filtered
+from recursa.identification.log_filters import Filtered, filtered
 from recursa.identification.logs import Given, Log, logs_of, still_joints
-from recursa.identification.regression import Rows, Weighted, rows_of, triangle, weighted
-from recursa.identification.result import BaseEstimate, Fit, Identification
+from recursa.identification.regression import Rows, Weighted, changed_robot, rows_of, triangle, weighted
+from recursa.identification.result import BaseEstimate, Fit, Identification, Solved, solved
 from recursa.identification.stribeck import stribeck_speeds
 from recursa.identification.unknowns import JOINT_TERMS, POSITIVE, Term, Unknowns
 from recursa.quantities import refusals
 from recursa.sweeps.batching import Array, as_numbers
-from recursa.trajectories import inputs
+from recursa.trajectories import checks
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -100,7 +98,7 @@ def identify(
         raise unknown_name("method of identification", method, get_args(Method))
     if unexcited not in get_args(Unexcited):
         raise unknown_name("way with what is not excited", unexcited, get_args(Unexcited))
-    spread, share = _spread(prior), inputs.share("holdout", holdout, 0.8, "the log")
+    spread, share = _spread(prior), checks.share("holdout", holdout, 0.8, "the log")
     logs = logs_of(robot, log)
     terms = fit if fit is not None else ("inertia",) if payload_at is not None else ALL
     unknowns = Unknowns.of(robot, terms, payload_at, _constants(robot, logs, terms, torque_constants))

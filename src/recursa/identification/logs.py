@@ -13,10 +13,18 @@ from recursa.errors import StateError, unknown_name
 from recursa.model.columns import freedom_names
 from recursa.runs.run import Run
 from recursa.sweeps.batching import Array
-from recursa.trajectories import inputs
+from recursa.trajectories import checks
 from recursa.trajectories.coordinates import aligned, coordinate_rates
-from recursa.trajectories.csv_files import TIME, TORQUE, columns_of, names_of, require_known, require_times
-from recursa.trajectories.csv_numbers import NumberTable, read_table
+from recursa.trajectories.csv_files import (
+    TIME,
+    TORQUE,
+    NumberTable,
+    columns_of,
+    names_of,
+    read_table,
+    require_known,
+    require_times,
+)
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -111,10 +119,10 @@ def _from_arrays(robot: Robot, given: Mapping[str, Any], source: str) -> Log:
     for key in ("t", "q", drive):
         if key not in given:
             raise StateError(f"{source} has no '{key}'; it needs t, q and tau (or current), and has {', '.join(given)}")
-    q = inputs.coordinates("q", given["q"], robot, rows=True)
-    t = inputs.instants(given["t"], len(q), "samples")
+    q = checks.coordinates("q", given["q"], robot, rows=True)
+    t = checks.instants(given["t"], len(q), "samples")
     rest = {
-        key: inputs.freedoms(key, given[key], robot, q, rows=True)
+        key: checks.freedoms(key, given[key], robot, q, rows=True)
         for key in (drive, "v", "a")
         if given.get(key) is not None
     }
@@ -176,7 +184,7 @@ def _from_table(robot: Robot, table: NumberTable, source: str) -> Log:
         else None
         for end, what in ((":v", "speeds"), (":a", "accelerations"))
     ]
-    checked = inputs.coordinates("q", q, robot, rows=True)
+    checked = checks.coordinates("q", q, robot, rows=True)
     return Log(table.column(TIME), checked, tau, parts[0], parts[1], current, {}, source)
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.lacking import refuse_constraints
-from recursa.dynamics.losses import Losses, known_losses
+from recursa.dynamics.requirements import refuse_constraints
+from recursa.dynamics.wrenches import Losses, known_losses
 from recursa.errors import ShapeError, StateError
 from recursa.identification.logs import Given, logs_of
 from recursa.quantities import refusals
 from recursa.sweeps.batching import Array, as_numbers
-from recursa.trajectories.inputs import positive
+from recursa.trajectories.checks import positive
 
 if TYPE_CHECKING:
     from recursa.robot import Robot

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recursa.identification.filtering import Filtered
+from recursa.identification.log_filters import Filtered
 from recursa.identification.regression import rows_of, weighted
 from recursa.identification.unknowns import Unknowns
 from recursa.sweeps.batching import Array

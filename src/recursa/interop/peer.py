@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import ModelError
+from recursa.formats.source import Source
 from recursa.interop.offers import OFFERS, Offer
 from recursa.loading import trusted
 from recursa.model.description import Description
@@ -58,6 +59,8 @@ class Peer(ABC):
 
     title: str
     column: str
+    remark = ""
+    """On how the program came to its model."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -244,6 +247,21 @@ def _given(robot: Robot, body: int) -> bool:
     links = {link.name: link for link in model.description.links}
     own = [links[link.name] for link in model.links if link.body == body and link.name in links]
     return not any(link.geometry and not link.inertial for link in own)
+
+
+# ---- programs by name ------------------------------------------------------------------------------------------------
+
+
+def opened(column: str, robot: Robot, urdf: str | None = None, mjcf: Source | None = None) -> Peer:
+    """A robot in the program of a column, from our model or from its own reading of a file."""
+    if column == "pinocchio":
+        from recursa.interop.pinocchio import InPinocchio
+
+        return InPinocchio(robot, urdf)
+    from recursa.interop.mujoco import InMujoco, quiet
+
+    quiet()
+    return InMujoco(robot, urdf, mjcf)
 
 
 # ---- small conversions -----------------------------------------------------------------------------------------------

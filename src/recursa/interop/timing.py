@@ -21,12 +21,12 @@ import recursa.simulation.diagonal  # noqa: F401  # its records, and those of si
 from recursa.dynamics.configuration import random_input
 from recursa.errors import ModelError, RecursaError
 from recursa.evaluation.answering import methods_of
-from recursa.interop.peer import Peer
+from recursa.interop.peer import Peer, opened
 from recursa.model.model import Model
 from recursa.quantities import Quantity, quantities
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
-from recursa.sweeps.inputs import INPUT_KINDS
+from recursa.sweeps.input_kinds import INPUT_KINDS
 
 STATES = 200  # distinct states, repeated to fill a batch
 TURNS = 15
@@ -81,12 +81,12 @@ def installed_peers(robot: Robot) -> tuple[dict[str, Peer], list[str]]:
         return {}, ["other libraries are handed the tree without its constraints: no times of theirs"]
     peers: dict[str, Peer] = {}
     remarks = []
-    for column, open_peer in _PEERS.items():
+    for column in ("pinocchio", "mujoco"):
         if find_spec(column) is None:
             remarks.append(f"{column} is not installed")
             continue
         try:
-            peer = open_peer(robot)
+            peer = opened(column, robot)
         except ModelError as error:
             remarks.append(f"{column} cannot have this robot: {error}")
             continue
@@ -95,22 +95,6 @@ def installed_peers(robot: Robot) -> tuple[dict[str, Peer], list[str]]:
         else:
             peers[column] = peer
     return peers, remarks
-
-
-def _pinocchio(robot: Robot) -> Peer:
-    from recursa.interop.pinocchio_peer import InPinocchio
-
-    return InPinocchio(robot)
-
-
-def _mujoco(robot: Robot) -> Peer:
-    from recursa.interop.mujoco import InMujoco, quiet
-
-    quiet()
-    return InMujoco(robot)
-
-
-_PEERS: dict[str, Callable[[Robot], Peer]] = {"pinocchio": _pinocchio, "mujoco": _mujoco}
 
 
 # ---- one question ----------------------------------------------------------------------------------------------------

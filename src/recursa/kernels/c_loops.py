@@ -16,10 +16,10 @@ from recursa.kernels.c_source import CFunction, c_constants, c_number, c_prototy
 from recursa.kernels.classes import Output
 from recursa.kernels.graph import Graph, Node
 from recursa.kernels.loop import LoopProgram, LoopTables
-from recursa.kernels.loop_places import Column, Place, Visit, begins
+from recursa.kernels.loop_body import Column, Place, Visit, begins
 from recursa.kernels.products import Product
 from recursa.kernels.writer import Shape
-from recursa.spatial.counting import Counts
+from recursa.spatial.counter import Counts
 from recursa.sweeps.engine import count, visiting_order
 from recursa.sweeps.plan import BODIES
 

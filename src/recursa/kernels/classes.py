@@ -23,7 +23,7 @@ from recursa.kernels.observe import Observation, numbers_of, rebuilt, structure
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.constant_trig import atan2, cos_sin
 from recursa.sweeps.engine import Values, begins_walk, count
-from recursa.sweeps.inputs import Given, Over, input_behind, kind_of_input
+from recursa.sweeps.input_kinds import Given, Over, input_behind, kind_of_input
 from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Plan, Step, Sweep, domain_at, is_given, split
 
 Output = int | float  # a node, or a constant

@@ -16,10 +16,10 @@ from recursa.kernels.rollout_emit import Motions, Scheme
 from recursa.kernels.rollout_kernel import RolloutKernel
 from recursa.kernels.switch import Switch as Switch
 from recursa.kernels.switch import compiles, native_module, warn_of_interpreting
+from recursa.model.may_move import MayMove
 from recursa.model.model import Model
-from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, Batch, checked_out
-from recursa.sweeps.inputs import kind_of_input
+from recursa.sweeps.input_kinds import kind_of_input
 from recursa.sweeps.plan import Plan
 from recursa.waits import spoken
 

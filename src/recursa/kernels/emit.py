@@ -11,10 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from recursa.errors import UntraceableError
-from recursa.kernels.angles import atan2
 from recursa.kernels.function import Output
 from recursa.kernels.graph import LEAVES, Graph, Node, operands_of
-from recursa.kernels.sincos import sincos
+from recursa.kernels.sincos import atan2, sincos
 from recursa.kernels.writer import Shape, Writer, transposed
 
 _TURNS = ("sin", "cos")

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from recursa.errors import UntraceableError
 from recursa.kernels.graph import Graph, Node
-from recursa.spatial.counting import Counts
+from recursa.spatial.counter import Counts
 
 Output = int | float  # a node, or a constant
 

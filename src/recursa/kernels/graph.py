@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from recursa.errors import UntraceableError
-from recursa.spatial.counting import Counts
+from recursa.spatial.counter import Counts
 from recursa.spatial.scalars import Subtraction
 
 

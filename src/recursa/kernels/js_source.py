@@ -46,7 +46,7 @@ class JsFunction(Spelled):
         if len(pieces) == 1:
             return "\n".join([*tables, f"function {self._head}\n{pieces[0]}\n  return out;\n}}", ""])
         own = [f"{self.name}_{k + 1}" for k in range(len(pieces))]
-        lines = [*tables, f"const {self.name}_values = new Float64Array({self._kept_values});"]
+        lines = [*tables, f"const {self.name}_values = new Float64Array({len(self._slots)});"]
         lines += [
             f"function {name}({self.parameters}, s) {{\n{body}\n}}" for name, body in zip(own, pieces, strict=True)
         ]
@@ -74,10 +74,6 @@ class JsFunction(Spelled):
         users += [(k, after) for k in self.nodes]
         crossing = sorted({k for k, at in users if k in piece and piece[k] != at})
         return {number: slot for slot, number in enumerate(crossing)}
-
-    @property
-    def _kept_values(self) -> int:
-        return len(self._slots)
 
     def _pieces(self) -> Iterator[str]:
         """Bodies of functions: the values, then the outputs."""

@@ -27,7 +27,7 @@ from recursa.kernels.records import Recorded
 from recursa.kernels.switch import native_module
 from recursa.kernels.writer import Shape
 from recursa.model.model import Model
-from recursa.spatial.counting import Counts
+from recursa.spatial.counter import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
 from recursa.sweeps.plan import Plan

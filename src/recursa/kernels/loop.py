@@ -14,9 +14,9 @@ from recursa.kernels.classes import Output, classes
 from recursa.kernels.emit import Function, module
 from recursa.kernels.graph import code_name
 from recursa.kernels.history import History
+from recursa.kernels.loop_body import begins
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Layout, demanded, handed_on, results
-from recursa.kernels.loop_places import begins
 from recursa.kernels.loop_results import room
 from recursa.kernels.loop_runs import runs
 from recursa.kernels.observe import observe
@@ -25,10 +25,10 @@ from recursa.kernels.programs import Program, Tables
 from recursa.kernels.staging import Unit, staged
 from recursa.kernels.writer import Shape
 from recursa.model.model import Model
-from recursa.spatial.counting import Counts
+from recursa.spatial.counter import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, count, neighbours, visiting_order
-from recursa.sweeps.inputs import kind_of_input
+from recursa.sweeps.input_kinds import kind_of_input
 from recursa.sweeps.plan import BODIES, Plan
 
 

@@ -14,10 +14,9 @@ from functools import cached_property
 from recursa.kernels.classes import Class, Slot
 from recursa.kernels.emit import Arithmetic, Function
 from recursa.kernels.graph import Node
-from recursa.kernels.loop_body import Here
+from recursa.kernels.loop_body import Here, Place
 from recursa.kernels.loop_direct import copy_rest, direct_for, fill_with_zeros
 from recursa.kernels.loop_layout import Block, Layout, Results, loads_of_steps
-from recursa.kernels.loop_places import Place
 from recursa.kernels.loop_results import write_results
 from recursa.kernels.loop_runs import write_runs
 from recursa.kernels.loop_writer import LoopWriter, turn_input

@@ -25,14 +25,14 @@ from recursa.kernels.step_derivatives import Along, Kept, Numbers, Pulled, Tape
 from recursa.kernels.weighing import Gathered, Weighing
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.checking import PlanError
 from recursa.sweeps.engine import Values
-from recursa.sweeps.inputs import changes_of, input_behind, kind_of_input
+from recursa.sweeps.input_kinds import changes_of, input_behind, kind_of_input
 from recursa.sweeps.plan import (
     BODIES,
     Buffer,
     Direction,
     Plan,
+    PlanError,
     Step,
     Sweep,
     base_to_tip,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recursa.kernels.emit import Function, module
 from recursa.kernels.native import machine_code
 from recursa.kernels.writer import Shape
-from recursa.spatial.counting import Counts
+from recursa.spatial.counter import Counts
 
 Array = NDArray[Any]
 Workspace = tuple[Array, ...]

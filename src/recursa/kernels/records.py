@@ -22,12 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.errors import UntraceableError
-from recursa.kernels.cache import CODE, RECORD, entry_key, fetch, keep
 from recursa.kernels.emit import Function
-from recursa.kernels.native import code_key, machine_code, setting_text
+from recursa.kernels.native import CODE, RECORD, code_key, entry_key, fetch, keep, machine_code, setting_text
 from recursa.kernels.programs import Array, Program, Tables
 from recursa.kernels.writer import Shape
-from recursa.spatial.counting import Counts
+from recursa.spatial.counter import Counts
 from recursa.version import __version__
 
 _PACKAGE = Path(__file__).parents[1]

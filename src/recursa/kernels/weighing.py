@@ -20,7 +20,7 @@ from recursa.kernels.step_derivatives import Numbers, Tape
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values
-from recursa.sweeps.inputs import kind_of_input, weights
+from recursa.sweeps.input_kinds import kind_of_input, weights
 from recursa.sweeps.plan import BODIES, LINKS, Plan, Step
 
 Kind = tuple[int, int, int]  # of an item: how many numbers its value has, coordinates and freedoms of its joint

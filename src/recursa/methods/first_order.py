@@ -8,26 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from recursa.book import linearized
+from recursa.book import linear_model
 from recursa.book.direct import direct_plan
 from recursa.constraints.quantities import constrained
-from recursa.dynamics import derivatives, forward_derivatives, tangent
-from recursa.dynamics.joint_space import FORCES
+from recursa.dynamics import derivatives, forward_derivatives, second_tangent
+from recursa.dynamics.gathering import FORCES
 from recursa.dynamics.sparsity import packed as packed_recipe
 from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
 from recursa.kernels.products import Product
-from recursa.methods.constrained import derivatives_recipe
+from recursa.methods.constrained_motion import derivatives_recipe
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE, by_factors, inverse_pivots
-from recursa.model.moving import MayMove
+from recursa.model.may_move import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.sweeps import Plan
 from recursa.sweeps.batching import Array
-from recursa.walks.derivatives import derivative_entries as pair_entries
-from recursa.walks.derivatives import inverse_derivatives_pairs
-from recursa.walks.forward_derivatives import factor_entries, forward_derivatives_pairs
+from recursa.walks.derivative_pairs import derivative_entries as pair_entries
+from recursa.walks.derivative_pairs import factor_entries, forward_derivatives_pairs, inverse_derivatives_pairs
 
 
 def _acting(of: Subject, given: Names) -> dict[str, bool]:
@@ -62,22 +61,22 @@ def _spatial(of: Subject, given: Names, *, losses: bool) -> Recipe:
 
 def _of_the_book(make: Callable[..., Plan], what: str, of: Subject, given: Names, *, losses: bool) -> Recipe:
     model = of.model
-    linearized.require_suited(model, what)
+    linear_model.require_suited(model, what)
     gather = partial(derivatives.derivative_entries, model)
     return Recipe(make(losses=losses, springs=model.has_springs), gather, (3, model.nv, model.nv), on_axes=True)
 
 
 LINEARIZATIONS: dict[str, Callable[..., Recipe]] = {
     "spatial": _spatial,
-    "balafoutis-patel": partial(_of_the_book, linearized.algorithm_7_1, "Algorithm 7.1"),
+    "balafoutis-patel": partial(_of_the_book, linear_model.algorithm_7_1, "Algorithm 7.1"),
     "direct": partial(_of_the_book, direct_plan, "(7.3.2)-(7.3.4)"),
 }
 
 
 def _along(of: Subject, given: Names) -> Recipe:
     model = of.model
-    plan = tangent.tangent_plan(**_acting(of, given))
-    return Recipe(plan, partial(tangent.tangent_entries, model), (model.nv,), MayMove.INERTIAS)
+    plan = second_tangent.tangent_plan(**_acting(of, given))
+    return Recipe(plan, partial(second_tangent.tangent_entries, model), (model.nv,), MayMove.INERTIAS)
 
 
 # ---- forward dynamics ------------------------------------------------------------------------------------------------

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 
-from recursa.book import augmented
+from recursa.book import augmented_recursion
 from recursa.book import methods as book
-from recursa.book.columns import MASS_TIMES, ROOT_TIMES
-from recursa.book.solving import conjugate_gradients, least_squares
+from recursa.book.column_recursion import MASS_TIMES, ROOT_TIMES
+from recursa.book.direct import conjugate_gradients, least_squares
 from recursa.constraints import quantities as constraints
 from recursa.denoc.forward import forward_plan as denoc_forward_plan
-from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
+from recursa.denoc.inverse_dynamics import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
-from recursa.diagonal import equations as diagonal
-from recursa.dynamics import articulated, four_algorithms, geared, inverse, kinematics, mass_matrix
+from recursa.diagonal import equations_of_motion as diagonal
+from recursa.dynamics import articulated_bodies, four_algorithms, gears, inverse, kinematics, mass_matrix
 from recursa.dynamics.base_velocity import changes, in_accelerations, in_forces
-from recursa.dynamics.gathering import joint_matrix, joint_vector
-from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
-from recursa.dynamics.losses import Losses, known_losses
-from recursa.errors import NoSweepError, known_method
+from recursa.dynamics.gathering import ACCELERATIONS, FORCES, joint_matrix, joint_vector, vector_of
+from recursa.dynamics.hybrid import hybrid_plan
+from recursa.dynamics.wrenches import JOINT_LOSSES, Losses, known_losses
+from recursa.errors import NoSweepError, StateError, known_method
 from recursa.free.base_invariant import base_invariant_plan, branches
 from recursa.methods.matrices import MASS_MATRIX
-from recursa.model.free_flyer import require_free_flyer
+from recursa.model.may_move import MayMove
 from recursa.model.model import Model
-from recursa.model.moving import MayMove
+from recursa.model.rebase import require_free_flyer
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.sweeps import Plan, Values
-from recursa.sweeps.batching import Array, cut
+from recursa.sweeps.batching import Array, as_array, cut
 
 InverseMethod = Literal[
     "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
@@ -43,7 +43,7 @@ ForwardMethod = Literal[
 ]  # fmt: skip
 
 FORWARD: dict[str, Callable[..., Plan]] = {
-    "articulated": articulated.forward_plan,
+    "articulated": articulated_bodies.forward_plan,
     "four-sweep": four_algorithms.four_sweep_plan,
     "four-sweep-links": four_algorithms.four_sweep_links_plan,
     "three-sweep": four_algorithms.three_sweep_plan,
@@ -82,14 +82,14 @@ def _inverse_dynamics(
         check = partial(require_masses, model) if "parameters" in given else None
         return Recipe(plan, gather, shape, MayMove.FRAMES, require=require_mass_centers, check=check)
     plan = inverse.inverse_plan(wrenches=wrenches, losses=losses, springs=model.has_springs)
-    cheaper = None if given else _augmented(partial(augmented.augmented_plan, losses=losses))
+    cheaper = None if given else _augmented(partial(augmented_recursion.augmented_plan, losses=losses))
     return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
 
 
 def _bias_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
     if changes(base_velocity, of.model):
         return in_forces(_inverse_dynamics(of, given), base_velocity, accelerating=False)
-    plan, cheaper = inverse.bias_plan(springs=of.model.has_springs), _augmented(augmented.augmented_bias_plan)
+    plan, cheaper = inverse.bias_plan(springs=of.model.has_springs), _augmented(augmented_recursion.augmented_bias_plan)
     return Recipe(plan, vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS, cheaper)
 
 
@@ -97,7 +97,7 @@ def _augmented(plan_of: Callable[..., Plan]) -> Cheaper:
     """The recursion with the fewest operations, for joints that turn or slide."""
 
     def plan(moved: Model) -> Plan | None:
-        return plan_of(springs=moved.has_springs) if augmented.suits(moved) else None
+        return plan_of(springs=moved.has_springs) if augmented_recursion.suits(moved) else None
 
     return Cheaper(MayMove.INERTIAS_FOR_EULER, plan)
 
@@ -125,7 +125,7 @@ def _forward_dynamics(
         return _constrained(of, given, {"losses": losses, "method": method, "links": links}, mass, bias)
     model, plain = of.model, mass is None and bias is None and not links
     # wrenches and parameters may be those of a rotor
-    stacked = of.tied and plain and given.isdisjoint(("wrenches", "parameters")) and geared.suits(model)
+    stacked = of.tied and plain and given.isdisjoint(("wrenches", "parameters")) and gears.suits(model)
     chosen = method or ("composite" if of.tied and not stacked else "articulated")
     known_method("forward dynamics", chosen, (*FORWARD, *_MATRIX_FREE, "composite"))
     if chosen != "composite" and (mass is not None or bias is not None):
@@ -157,7 +157,7 @@ def _forward_dynamics(
         inside["branching"] = branches(model)
     if stacked:
         return Recipe(
-            geared.forward_plan(losses=losses, springs=model.has_springs), vector_of(model, "qdd"), (model.nv,)
+            gears.forward_plan(losses=losses, springs=model.has_springs), vector_of(model, "qdd"), (model.nv,)
         )
     plan = FORWARD[chosen](wrenches="wrenches" in given, **({"links": True} if links else {}), **inside)
     if links:
@@ -320,4 +320,89 @@ EQUATIONS_OF_MOTION = Quantity(
     "the mass matrix, row by row, then the bias forces",
     optional=OPTIONAL,
     reads=READS,
+)
+
+
+def _hybrid_dynamics(
+    of: Subject, given: Names, *, prescribed: tuple[str, ...], losses: Losses = False
+) -> Recipe | Composed:
+    """Accelerations, then torques, of all joints."""
+    model, held = of.model, held_joints(of.model, prescribed)
+    if of.tied:
+        return Composed(partial(_by_mass_matrix, model, held, losses))
+    plan = hybrid_plan(held=held, wrenches="wrenches" in given, losses=losses, springs=model.has_springs)
+    return Recipe(plan, partial(_both, model), (2, model.nv), MayMove.INERTIAS)
+
+
+def names_of(prescribed: Any, what: str = "prescribed") -> tuple[str, ...]:
+    """Names of joints as a tuple, whatever collection they came in."""
+    if isinstance(prescribed, str) or not isinstance(prescribed, Iterable):
+        raise StateError(
+            f'{what} takes names of joints, several or one, as in ("joint1",) or robot.joint_names[:2]; got '
+            f"{prescribed!r}"
+        )
+    return prescribed if type(prescribed) is tuple else tuple(prescribed)
+
+
+def held_joints(model: Model, prescribed: Collection[str]) -> tuple[int, ...]:
+    """The numbers of the joints that are prescribed, base first."""
+    found = sorted({model.joint_index(name) for name in names_of(prescribed)})
+    for joint in (model.joints[k] for k in found):
+        if joint.tie is not None:
+            source = next(one.name for one in model.joints if one.independent and one.v_start == joint.v_start)
+            raise StateError(
+                f"joint '{joint.name}' of robot '{model.name}' moves with joint '{source}', so it has no acceleration "
+                f"of its own to prescribe. Prescribe '{source}', or load the robot with mimic=\"free\""
+            )
+    return tuple(found)
+
+
+def _both(model: Model, values: Values) -> Any:
+    return chain(*(joint_vector(model, values.lists.get(name, [])) for name in ("qdd", "T")))
+
+
+def _by_mass_matrix(
+    model: Model,
+    held: tuple[int, ...],
+    losses: Losses,
+    others: Any,
+    *,
+    q: Any,
+    v: Any,
+    a: Any,
+    tau: Any,
+    wrenches: Any = None,
+) -> Array:
+    """The equations of motion ``M a + C = tau`` by rows: those of the free joints are solved, then all are known."""
+    a, tau = (as_array(model, name, x, coordinates=False) for name, x in (("a", a), ("tau", tau)))
+    known = np.zeros(model.nv, bool)
+    for joint in (model.joints[k] for k in held):
+        known[joint.v_start : joint.v_start + joint.kind.nv] = True
+    others.require_hinges(q=q)
+    equations = others(EQUATIONS_OF_MOTION, q=q, v=v, wrenches=wrenches)
+    entries, bias = cut(equations, [model.nv**2])
+    mass = entries.reshape(*bias.shape, model.nv)
+    bias = bias + others(JOINT_LOSSES, {"losses": losses}, v=v) if losses else bias
+    done = np.where(known, a, 0.0)
+    left = (tau - bias - (mass @ done[..., None])[..., 0])[..., ~known]
+    moved = others.solve(mass[..., ~known, :][..., ~known], left[..., None])[..., 0]
+    done = np.broadcast_to(done, (*moved.shape[:-1], model.nv)).astype(np.result_type(done, moved))
+    done[..., ~known] = moved
+    needed = (mass @ done[..., None])[..., 0] + bias
+    return np.stack([done, np.where(known, needed, tau)], axis=-2)
+
+
+HYBRID_DYNAMICS = Quantity(
+    "hybrid_dynamics",
+    ("q", "v", "a", "tau"),
+    _hybrid_dynamics,
+    f"accelerations: {ACCELERATIONS}; then torques: {FORCES}",
+    optional=("wrenches",),
+    reads=READS,
+    words={
+        "a": "accelerations, places as in v; those of joints that are not prescribed are not looked at",
+        "tau": f"joint forces: {FORCES}; those of prescribed joints are not looked at",
+    },
+    of_joints=True,
+    on_constraints=refusals.TORQUES,
 )

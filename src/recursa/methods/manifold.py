@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.constraints.assembling import shortest_fit
-from recursa.constraints.mobility import determined
+from recursa.constraints.free_directions import determined
 from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, constrained_model
 from recursa.constraints.rows import row_scales
 from recursa.errors import ShapeError, StateError
-from recursa.methods.constrained import CONSTRAINED_COMPLIANCE, CONSTRAINT_CHANGES
+from recursa.methods.constrained_motion import CONSTRAINED_COMPLIANCE, CONSTRAINT_CHANGES
 from recursa.methods.first_order import MOVING_COORDINATES
 from recursa.methods.matrices import MASS_MATRIX
 from recursa.model.columns import freedom_names
+from recursa.model.constraint_equations import Telling
 from recursa.model.constraints import called
-from recursa.model.equations import Telling
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 

@@ -8,14 +8,14 @@ from typing import Any, Literal
 import numpy as np
 
 from recursa.book import methods as book
-from recursa.book.columns import COLUMNS, MASS_TIMES_PLAN
-from recursa.denoc import matrices as denoc
+from recursa.book.column_recursion import COLUMNS, MASS_TIMES_PLAN
+from recursa.denoc import inertia_and_convection as denoc
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
-from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
+from recursa.dynamics.articulated_bodies import MASS_MATRIX_INVERSE_PLAN
 from recursa.dynamics.base_velocity import changes, in_rows_and_columns
 from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
 from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
-from recursa.dynamics.joint_space import MASSES, columns_of, matrix_of
+from recursa.dynamics.gathering import MASSES, columns_of, matrix_of
 from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
 from recursa.dynamics.reference import REFERENCE_READS, REFERENCE_REGRESSOR_PLAN, REFERENCE_WORDS
 from recursa.dynamics.regressor import REGRESSOR_PLAN, STATIC_REGRESSOR_PLAN, regressor_entries
@@ -23,17 +23,21 @@ from recursa.dynamics.sparsity import packed as packed_recipe
 from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
+from recursa.model.may_move import MayMove
 from recursa.model.model import WORLD, Model
-from recursa.model.moving import MayMove
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.sweeps import Plan
 from recursa.sweeps.batching import Array
-from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS
-from recursa.walks.mass_matrix import MASS_MATRIX_PAIRS
+from recursa.walks.coriolis_pairs import (
+    CORIOLIS_MATRIX_PAIRS,
+    REFERENCE_REGRESSOR_PAIRS,
+    REGRESSOR_PAIRS,
+    STATIC_REGRESSOR_PAIRS,
+)
+from recursa.walks.coriolis_pairs import regressor_entries as pair_entries
+from recursa.walks.jacobians import symmetric_entries, two_way_entries
 from recursa.walks.mass_matrix_inverse import inverse_entries, mass_matrix_inverse_pairs
-from recursa.walks.regressor import REFERENCE_REGRESSOR_PAIRS, REGRESSOR_PAIRS, STATIC_REGRESSOR_PAIRS
-from recursa.walks.regressor import regressor_entries as pair_entries
-from recursa.walks.root_axes import symmetric_entries, two_way_entries
+from recursa.walks.mass_matrix_rate import MASS_MATRIX_PAIRS
 
 MassMethod = Literal["composite", "augmented", "walker-orin", "column", "denoc"]
 

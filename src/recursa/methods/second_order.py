@@ -10,11 +10,11 @@ import numpy as np
 from recursa.dynamics.second_derivatives import BLOCKS, COVECTOR, SECOND_DERIVATIVES, second_entries
 from recursa.dynamics.second_tangent import SECOND_TANGENT, second_tangent_entries
 from recursa.kernels.loop import Looped
-from recursa.model.moving import MayMove
+from recursa.model.may_move import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject, refusals
 from recursa.sweeps.batching import Array
-from recursa.walks.second_derivatives import SECOND_DERIVATIVES_PAIRS
-from recursa.walks.second_derivatives import second_entries as pair_entries
+from recursa.walks.second_derivative_pairs import SECOND_DERIVATIVES_PAIRS
+from recursa.walks.second_derivative_pairs import second_entries as pair_entries
 
 
 def _second_derivatives(of: Subject, given: Names) -> Recipe | Composed:

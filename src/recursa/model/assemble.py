@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from recursa.errors import ModelError, did_you_mean, shortened
+from recursa.model.canonical import added_inertia
 from recursa.model.constraints import WORLD_NAME, with_link_names
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
 from recursa.model.inputs import finite_scalar, scalars
 from recursa.model.joint_kind import Hinge
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
-from recursa.model.rounding import added_inertia
 from recursa.model.transmissions import expanded, with_rotors
 from recursa.spatial.constants import NOTHING, placed, rigid_inertia, unit_axis
 from recursa.spatial.constants import finite as all_finite

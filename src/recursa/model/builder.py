@@ -10,7 +10,7 @@ from recursa.model.description import Description, JointRecord, LinkRecord
 from recursa.model.inputs import name_of, placement, scalars, symmetric
 from recursa.model.joint_inputs import joint_records
 from recursa.model.model import WORLD_LINK
-from recursa.model.variations import frame_records
+from recursa.model.model_variations import frame_records
 from recursa.spatial.vec3 import Vec3
 
 _ORIGIN = (0.0, 0.0, 0.0)

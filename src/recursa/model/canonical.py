@@ -15,19 +15,111 @@ Joints with several freedoms keep their frames, because their speeds are in link
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 from recursa.model.joint_kind import Hinge
 from recursa.model.model import WORLD, Joint, Model
-from recursa.model.rounding import settled_inertia, weighed_transform
 from recursa.spatial import constant_trig
+from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
-from recursa.spatial.scalars import Scalar, cos, sin
-from recursa.spatial.screws import Screw, ScrewChain
-from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import X_AXIS, Z_AXIS, Vec3
+from recursa.spatial.scalars import Formula, Scalar, Subtraction, cos, sin
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Screw, ScrewChain, Transform
+from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, Z_AXIS, ZERO, SymMat3, Vec3
+
+_ROUNDING = 1e-14  # of the terms: some fifty times what one operation loses
+
+
+class Weighed(Subtraction):
+    """A scalar that knows the sum of the sizes of its terms.
+
+    >>> rest = Weighed(0.1) + 0.2 - 0.3
+    >>> rest.value != 0.0, rest.settled(), (Weighed(1e-20) * 2.0).settled()
+    (True, 0.0, 2e-20)
+    """
+
+    __array_ufunc__ = None
+    __slots__ = ("value", "weight")
+
+    def __init__(self, value: float, weight: float | None = None) -> None:
+        self.value = float(value)
+        self.weight = abs(self.value) if weight is None else weight
+
+    def __add__(self, other: Any) -> Weighed:
+        other = _weighed(other)
+        return Weighed(self.value + other.value, self.weight + other.weight)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Weighed:
+        return Weighed(-self.value, self.weight)
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, tuple):  # a vector, which scales itself
+            return NotImplemented
+        other = _weighed(other)
+        return Weighed(self.value * other.value, self.weight * other.weight)
+
+    __rmul__ = __mul__
+
+    def settled(self) -> float:
+        """The number; zero where it is nothing but what rounding left of its terms."""
+        return 0.0 if abs(self.value) <= _ROUNDING * self.weight < math.inf else self.value
+
+
+def _weighed(x: Any) -> Weighed:
+    return x if isinstance(x, Weighed) else Weighed(x)
+
+
+def weighed_inertia(inertia: RigidInertia) -> RigidInertia:
+    """The same of weighed numbers."""
+    return RigidInertia.from_components([Weighed(x) for x in inertia.components()])
+
+
+def weighed_transform(pose: Transform) -> Transform:
+    """The same of weighed numbers; an entry of a rotation carries the rounding of numbers of size one, unless exact."""
+    entries = (Weighed(x, abs(x) if x in (0.0, 1.0, -1.0) else 1.0) for x in pose.rotation)
+    return Transform(Rotation(*entries), Vec3(*(Weighed(x) for x in pose.translation)))
+
+
+def settled_inertia(inertia: RigidInertia) -> RigidInertia:
+    """Plain numbers again, remainders of rounding being zero."""
+    return RigidInertia.from_components([_weighed(x).settled() for x in inertia.components()])
+
+
+def added_inertia(total: RigidInertia, inertia: RigidInertia, pose: Transform) -> RigidInertia:
+    """``total`` and a body more that is fixed to it at a pose, remainders of rounding being zero.
+
+    Plain numbers tell of most sums that they are no such remainders: then nothing has to be weighed.
+    """
+    plain = total + pose.inertia(inertia)
+    if any(isinstance(x, Formula) for x in plain.components()):  # formulas do not round
+        return plain
+    if _certain(plain, total, inertia, pose):
+        return plain
+    return settled_inertia(total + weighed_transform(pose).inertia(inertia))
+
+
+def _certain(plain: RigidInertia, total: RigidInertia, own: RigidInertia, pose: Transform) -> bool:
+    """Whether all numbers are exact zeros, or larger than what rounding can leave of any terms: bounds of weights."""
+    mass, distance = abs(own.mass), _size(pose.translation)
+    first = _size(own.first) + mass * distance
+    moment = 16.0 * _size(own.moment) + 5.0 * distance * first
+    return (
+        _beyond(_ROUNDING * (abs(total.mass) + mass), (plain.mass,))
+        and _beyond(_ROUNDING * (_size(total.first) + first), plain.first)
+        and _beyond(_ROUNDING * (_size(total.moment) + moment), plain.moment)
+    )
+
+
+def _size(numbers: Iterable[float]) -> float:
+    return sum(map(abs, numbers))
+
+
+def _beyond(bound: float, numbers: Iterable[float]) -> bool:
+    return all(abs(x) > bound or x == 0.0 for x in numbers)
+
 
 _NEARLY_PARALLEL = 0.05  # sine of the angle below which a common normal lies too far away to be of use
 _SNAP = 1e-12  # what is smaller counts as zero
@@ -234,3 +326,53 @@ def _direction(x: float, y: float) -> tuple[float, float]:
 
 def _clean(value: float) -> float:
     return 0.0 if abs(value) < _SNAP else float(value)
+
+
+Zeroed = Literal["inertia", "euler"]
+
+
+def regrouped(model: Model, zeroed: Zeroed) -> Model:
+    """The same mechanism with as many zeros in its inertias; frames must sit on the joint axes (``canonical.py``).
+
+    ``zeroed`` says what s is chosen to make zero: Iyy of the inertia tensor, or the last entry of the Euler tensor
+    ``tr(I)/2 - I``, in which the recursions of Balafoutis and Patel are written. Both are zero exactly, as are the
+    other entries that vanish.
+    """
+    inertias = list(model.inertias)
+    for number in reversed(range(model.nbodies)):
+        joint = model.joints[number]
+        if not isinstance(joint, CanonicalJoint) or not (joint.kind.turns or joint.kind.slides):
+            continue
+        inertia = inertias[number]
+        inertias[number], moved = _sliding(inertia) if joint.kind.slides else _turning(inertia, zeroed)
+        if joint.parent != WORLD:  # at the world it moves nothing
+            share = _step(joint).inertia(weighed_inertia(moved))
+            inertias[joint.parent] = settled_inertia(inertias[joint.parent] + share)
+    return replace(model, inertias=tuple(inertias))
+
+
+def _step(joint: CanonicalJoint) -> ScrewChain:
+    """What a moved inertia sees of the step to the parent: a symmetric one no turning, a mere moment no sliding."""
+    turn = joint.turn if joint.kind.slides else (1.0, 0.0)
+    return ScrewChain((*joint.before, Screw(2, *turn, joint.shift)))
+
+
+def _sliding(inertia: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
+    """What is left of a body that slides, and what may as well belong to its parent."""
+    return inertia._replace(moment=SYM_ZERO), RigidInertia(0.0, ZERO, inertia.moment)
+
+
+def _turning(inertia: RigidInertia, zeroed: Zeroed) -> tuple[RigidInertia, RigidInertia]:
+    """The same of a body that turns."""
+    first, m = inertia.first, inertia.moment
+    uneven = Weighed(m.xx) - m.yy
+    if zeroed == "inertia":
+        across, xx, yy, zz = m.yy, uneven.settled(), 0.0, m.zz
+    else:
+        across = 0.5 * (m.xx + m.yy - m.zz)
+        xx, yy = ((0.5 * (m.zz + part)).settled() for part in (uneven, -uneven))
+        zz = xx + yy  # so that (Ixx + Iyy - Izz)/2 is zero, however these two were rounded
+    return (
+        RigidInertia(0.0, Vec3(first.x, first.y, 0.0), SymMat3(xx, yy, zz, m.xy, m.xz, m.yz)),
+        RigidInertia(inertia.mass, Vec3(0.0, 0.0, first.z), SymMat3.diagonal(across, across, 0.0)),
+    )

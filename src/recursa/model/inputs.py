@@ -10,7 +10,7 @@ from typing import Any
 
 from recursa.errors import ModelError
 from recursa.model.description import Elasticity, Friction, Rotor
-from recursa.spatial.formulas import Formula, scalar_of
+from recursa.spatial.scalars import Formula, scalar_of
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
 

@@ -13,11 +13,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
+from recursa.spatial.inertia import Force, Motion
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Vec3
-from recursa.spatial.vectors6 import Force, Motion
 
 
 class Hinge(NamedTuple):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from recursa.model.joint_kind import Hinge, JointKind, Trio
+from recursa.spatial.inertia import Force, Motion
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.scalars import Scalar, atan2, cos, cosc, half_cotangent, sin, sinc, sqrt, where
 from recursa.spatial.transform import Transform, log_of
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 
 
 class Revolute(JointKind):

@@ -9,10 +9,10 @@ from recursa.errors import ModelError
 from recursa.model.description import Description, JointRecord
 from recursa.model.inputs import finite, floats
 from recursa.model.model import Joint, Model
+from recursa.model.model_variations import with_free_base
 from recursa.model.naming import root_of
 from recursa.model.pruning import pruned
 from recursa.model.transmissions import with_still_rotors
-from recursa.model.variations import with_free_base
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 
 _UNIT = 1e-6  # how far a quaternion may be from unit length

@@ -8,15 +8,14 @@ from functools import cached_property
 from typing import ClassVar
 
 from recursa.errors import UnknownNameError, unknown_name
+from recursa.model.constraint_equations import Equation, equations_of, told_of
 from recursa.model.description import Description, Friction, Mimic, Rotor
 from recursa.model.description import MimicMode as MimicMode
-from recursa.model.equations import Equation, equations_of, told_of
 from recursa.model.joint_kind import Hinge, JointKind
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Vec3
-from recursa.spatial.vectors6 import Force, Motion
 
 WORLD = -1
 """Index of the world where a body index is expected."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from recursa.errors import ModelError
+from recursa.model.canonical import settled_inertia, weighed_transform
 from recursa.model.description import Description, Geometry, LinkRecord
 from recursa.model.geometry import Role
 from recursa.model.model import WORLD, Model
-from recursa.model.rounding import settled_inertia, weighed_transform
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.vec3 import ZERO, SymMat3
 

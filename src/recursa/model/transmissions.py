@@ -20,10 +20,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from recursa.errors import ModelError, did_you_mean
+from recursa.model.canonical import added_inertia
 from recursa.model.description import DRIVEN, MOUNTS, TURNING, Description, JointRecord, LinkRecord, Mimic, Rotor
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Couple, Joint, Model
-from recursa.model.rounding import added_inertia
 from recursa.spatial.constants import unit_axis
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.transform import IDENTITY_TRANSFORM
@@ -57,11 +57,6 @@ def shares_of(rotor: Rotor) -> Shares:
     return Shares(at_parent - J * N, at_child + J * N, J * N * (N + 1.0 if rotor.mount == "child" else N - 1.0))
 
 
-def about(axis: Vec3, moment: float) -> RigidInertia:
-    """A moment of inertia about an axis and nothing else: no mass, no moment across it."""
-    return RigidInertia(0.0, ZERO, SymMat3.dyad(axis, moment))
-
-
 def rotor_inertias(joints: Sequence[Joint]) -> list[RigidInertia]:
     """What the rotors of all joints give to every body."""
     found = [RigidInertia.zero() for _ in joints]
@@ -77,7 +72,9 @@ def rotor_inertias(joints: Sequence[Joint]) -> list[RigidInertia]:
 
 
 def _added(total: RigidInertia, axis: Vec3, moment: float) -> RigidInertia:
-    return added_inertia(total, about(axis, moment), IDENTITY_TRANSFORM) if moment else total
+    """A body with a moment of inertia about an axis more: no mass, no moment across it."""
+    share = RigidInertia(0.0, ZERO, SymMat3.dyad(axis, moment))
+    return added_inertia(total, share, IDENTITY_TRANSFORM) if moment else total
 
 
 def link_inertias(model: Model) -> tuple[RigidInertia, ...]:

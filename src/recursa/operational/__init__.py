@@ -5,6 +5,6 @@ equations of motion at links, for tasks of any number of coordinates. With as ma
 they are those of :mod:`recursa.cartesian`.
 """
 
-from recursa.operational.equations import TaskModel as TaskModel
-from recursa.operational.equations import consistent_inverse as consistent_inverse
-from recursa.operational.equations import model as model
+from recursa.operational.task_model import TaskModel as TaskModel
+from recursa.operational.task_model import consistent_inverse as consistent_inverse
+from recursa.operational.task_model import model as model

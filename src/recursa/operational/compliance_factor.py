@@ -16,18 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from recursa.dynamics.articulated import ELIMINATE, Elimination, innovated
+from recursa.dynamics.articulated_bodies import ELIMINATE, Elimination, innovated
 from recursa.dynamics.kinematics import JACOBIAN, LINK_POSE, POSE, RELATIVE, frame_function
 from recursa.errors import SingularHingeError
 from recursa.methods.matrices import MASS_MATRIX
+from recursa.model.may_move import MayMove
 from recursa.model.model import Model
-from recursa.model.moving import MayMove
-from recursa.operational.plans import BUFFERS, moving_bodies, unit_wrenches
+from recursa.operational.compliance_plans import BUFFERS, moving_bodies, unit_wrenches
 from recursa.operational.walks import Columns
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
+from recursa.spatial.inertia import Force
 from recursa.spatial.scalars import Scalar, sqrt
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 from recursa.sweeps.batching import Array, as_array
 

@@ -19,11 +19,10 @@ from recursa.dynamics.compliance import yielding
 from recursa.dynamics.gathering import Block, dots
 from recursa.dynamics.kinematics import LINK_POSE, POSE
 from recursa.model.model import WORLD, Model
-from recursa.operational.plans import unit_wrenches
-from recursa.spatial.inertia import ArticulatedInertia
+from recursa.operational.compliance_plans import unit_wrenches
+from recursa.spatial.inertia import ArticulatedInertia, Force
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vectors6 import Force
 from recursa.sweeps import (
     Buffer,
     Plan,
@@ -37,9 +36,9 @@ from recursa.sweeps import (
     tip_to_base,
 )
 from recursa.sweeps.engine import begins_walk
-from recursa.walks.factors import HINGE
+from recursa.walks.factor_pairs import HINGE
+from recursa.walks.jacobians import AT_REST, BUFFERS, Forces, Motions
 from recursa.walks.mass_matrix_inverse import COMPLIANCE, INVERSE_BUFFERS, OUTWARD, Hinge, across, behind, yielding_to
-from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions
 
 Rows = Mapping[int, Sequence[int]]  # those of (omega, v) that count, by link number
 

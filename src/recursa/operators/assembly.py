@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from recursa.diagonal.equations import INERTIA_RATE
+from recursa.diagonal.equations_of_motion import INERTIA_RATE
+from recursa.diagonal.mass_matrix_sensitivity import COMPOSITE_RATE
 from recursa.diagonal.rates_and_moments import ARTICULATE
-from recursa.diagonal.sensitivity import COMPOSITE_RATE
-from recursa.dynamics.articulated import ARTICULATED_BUFFERS, BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
+from recursa.dynamics.articulated_bodies import ARTICULATED_BUFFERS, BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
 from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_BUFFER, COMPLIANCE_RATE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
@@ -17,8 +17,7 @@ from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.operators.inverse_steps import eliminate_in_basis, eliminate_with
 from recursa.operators.shapes import ONE, Space
 from recursa.operators.steps import Once, Stacked
-from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
-from recursa.spatial.vectors6 import Force, Motion
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion, RigidInertia
 from recursa.sweeps import Buffer, Plan, Step, Sweep, base_to_tip, each_link, fuse, tip_to_base
 from recursa.sweeps.plan import split
 

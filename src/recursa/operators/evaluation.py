@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from recursa.constraints.plans import acting_rows
 from recursa.dynamics.configuration import INTEGRATE_PLAN, next_entries
 from recursa.dynamics.kinematics import BUFFERS, RELATIVE
-from recursa.dynamics.lacking import Lacking
+from recursa.dynamics.requirements import Lacking
 from recursa.errors import ShapeError, SingularHingeError, StateError, unknown_name
 from recursa.model.model import WORLD, Model
 from recursa.operators.expression import (
@@ -34,10 +34,10 @@ from recursa.operators.expression import (
     Zero,
     known_shape,
 )
-from recursa.operators.matrices import block_diag, inverse_of, log_determinant, lower_roots, skew, transposed
+from recursa.operators.matrix_arrays import block_diag, inverse_of, log_determinant, lower_roots, skew, transposed
 from recursa.operators.symbols import UNDERIVED, Kind
+from recursa.spatial.inertia import Force, Motion
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Plan, Values, base_to_tip, run
 from recursa.sweeps.batching import Array, Batch
 

@@ -11,19 +11,19 @@ from recursa import markup
 from recursa.errors import NoSweepError, StateError, UntraceableError, unknown_name
 from recursa.kernels.kernel import CODES, Code
 from recursa.model.model import Model
-from recursa.operators import levels
-from recursa.operators.compiled import CompiledExpression, compile
+from recursa.operators import seven_levels
+from recursa.operators.compiled_expression import CompiledExpression, compile
 from recursa.operators.expression import Expression, known_shape
-from recursa.operators.levels import Level
 from recursa.operators.notation import Notation
 from recursa.operators.parsing import HasModel, parse
 from recursa.operators.rendering import has_greek, in_ascii, markdown, plain_text, rich_text, wrapped
 from recursa.operators.rewriting import Rewriting
+from recursa.operators.seven_levels import Level
 from recursa.operators.shapes import ONE
 from recursa.operators.simplify import simplify
 from recursa.operators.statements import read_later, statements
 from recursa.operators.vocabulary import Spaces
-from recursa.spatial.counting import Counts
+from recursa.spatial.counter import Counts
 from recursa.sweeps.plan import Plan
 
 if TYPE_CHECKING:
@@ -85,18 +85,18 @@ class Explanation:
         """The levels, the formula first."""
         f, factor = self.compiled, None if self.obstacle is None else self.obstacle.factor
         first = (
-            levels.expression_level(self.expression, self.simplified, self.rewritings),
-            levels.decomposition_level(self.simplified),
-            levels.recognition_level(self.simplified, factor),
+            seven_levels.expression_level(self.expression, self.simplified, self.rewritings),
+            seven_levels.decomposition_level(self.simplified),
+            seven_levels.recognition_level(self.simplified, factor),
         )
         if f is None:
             return first
         return (
             *first,
-            levels.recursion_level(f),
-            levels.link_step_level(f),
-            levels.half_steps_level(f),
-            levels.coordinates_level(f),
+            seven_levels.recursion_level(f),
+            seven_levels.link_step_level(f),
+            seven_levels.half_steps_level(f),
+            seven_levels.coordinates_level(f),
         )
 
     # ---- what follows the levels -----------------------------------------------------------------------------------

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from recursa.dynamics.articulated import Elimination, eliminated
+from recursa.dynamics.articulated_bodies import Elimination, eliminated
 from recursa.dynamics.compliance import yielding
 from recursa.model.model import Joint
-from recursa.operational.plans import compliance_entries
+from recursa.operational.compliance_plans import compliance_entries
 from recursa.operators.steps import (
     Eliminations,
     Fixed,
@@ -33,13 +33,12 @@ from recursa.operators.steps import (
     rows_of,
     whole,
 )
-from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion, RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import Scalar, log, reciprocal, where
 from recursa.spatial.small_systems import pivots_of_positive, solve_general, solve_positive, unless_rounding
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 
 # ---- unit vectors ----------------------------------------------------------------------------------------------------
 
@@ -180,7 +179,7 @@ def eliminate_with(
     rotors: Freedoms,
     step: Transform,
 ) -> tuple[ArticulatedInertia, tuple[Elimination, ...], ArticulatedInertia]:
-    """As :func:`recursa.dynamics.articulated.eliminate`, with another inertia and other rotors."""
+    """As :func:`recursa.dynamics.articulated_bodies.eliminate`, with another inertia and other rotors."""
     own = children + whole(inertia)
     done, rest = eliminated(joint.columns(), rotors, own)
     return own, done, step.articulated(rest)

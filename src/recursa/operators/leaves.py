@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recursa.errors import ModelError, NoSweepError, ShapeError, StateError, unknown_name
-from recursa.model.equations import Closing
+from recursa.model.constraint_equations import Closing
 from recursa.model.model import Model
 from recursa.operators.arithmetic import diagonal, functional
 from recursa.operators.expression import Blocks, Expression, Filter, Freedom, Identity, Leaf, Vector, Zero

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recursa.dynamics.lacking import refuse_constraints
+from recursa.dynamics.requirements import refuse_constraints
 from recursa.model.model import Model
 from recursa.operators.expression import Expression, Inverse, Leaf, all_parts_of, known_shape
 from recursa.operators.symbols import OF_CONSTRAINTS, RICCATI

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recursa.operators.levels import Level, Part, Rows
+from recursa.operators.seven_levels import Level, Part, Rows
 from recursa.operators.symbols import Kind
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from recursa.diagonal.equations import INERTIA_RATE
+from recursa.diagonal.equations_of_motion import INERTIA_RATE
+from recursa.diagonal.mass_matrix_sensitivity import COMPOSITE_RATE
 from recursa.diagonal.rates_and_moments import ARTICULATE
-from recursa.diagonal.sensitivity import COMPOSITE_RATE
-from recursa.dynamics.articulated import BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
+from recursa.dynamics.articulated_bodies import BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
 from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_RATE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
@@ -20,7 +20,7 @@ from recursa.operators.inverse_steps import IN_BASIS, Solve
 from recursa.operators.steps import Combination, Once
 from recursa.operators.symbols import Kind
 from recursa.operators.values import Lowered
-from recursa.sweeps.inputs import has_own_name
+from recursa.sweeps.input_kinds import has_own_name
 from recursa.sweeps.plan import Step, split
 
 _COPY = ("{y}(k) = {x}(k)",)

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from inspect import Signature, signature
 from typing import Any, ClassVar
 
-from recursa.dynamics.articulated import Elimination, filtered, innovated, smoothed
+from recursa.dynamics.articulated_bodies import Elimination, filtered, innovated, smoothed
 from recursa.dynamics.compliance import yielding
 from recursa.dynamics.factorization import six_by_six
 from recursa.model.model import Joint
-from recursa.operational.plans import compliance_entries
-from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.operational.compliance_plans import compliance_entries
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion, RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal, sqrt, where
 from recursa.spatial.small_systems import solve_positive
 from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force, Motion
 
 Six = Motion | Force
 Freedoms = tuple[Scalar, ...]

@@ -129,7 +129,11 @@ class Symbol:
         return self.applied.reads[0] if self.applied is not None and self.applied.fn in _HELD else None
 
 
-_HELD = (steps.same, steps.inertia_times, steps.compliance_times)  # what only reads a buffer, or multiplies by it
+_HELD = (
+    steps.same,
+    steps.inertia_times,
+    steps.compliance_times,
+)  # what only reads a buffer, or multiplies by it
 
 RICCATI = Recursion("articulated", 132, "inward")
 """The articulated-body recursion (34)-(36)."""

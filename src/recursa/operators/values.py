@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from recursa.operators.expression import Expression, Vector, free_vectors, known_shape
 from recursa.operators.shapes import OF_ROBOT, ONE, Space
 from recursa.operators.steps import entries_of
+from recursa.spatial.inertia import Force, Motion
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Plan, Values
-from recursa.sweeps.inputs import has_own_name
+from recursa.sweeps.input_kinds import has_own_name
 
 OPERAND = "x"
 """The name of the vector that a matrix is applied to, unless one of its own is called so."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from recursa.errors import PathError
 from recursa.model.columns import angular
+from recursa.paths.limit_rows import NODES, Along, Kind, kinds, rows_of
 from recursa.paths.passes import CAP, Rows
-from recursa.paths.rows import NODES, Along, Kind, kinds, rows_of
 from recursa.sweeps.batching import Array
 from recursa.trajectories.bounds import Limits
 

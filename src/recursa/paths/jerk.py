@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recursa.dynamics.losses import Losses
+from recursa.dynamics.wrenches import Losses
 from recursa.errors import ConvergenceError, PathError, StateError
 from recursa.paths.diagnosis import require_positions, unit_of
 from recursa.paths.grid import grid_of
+from recursa.paths.limit_rows import NODES, THETA, TO_BERNSTEIN, Along, Kind
 from recursa.paths.path import Path
-from recursa.paths.profile import Profile
-from recursa.paths.rows import NODES, THETA, TO_BERNSTEIN, Along, Kind
-from recursa.paths.timed import TimedTrajectory, Timing
+from recursa.paths.timed_trajectory import Profile, TimedTrajectory, Timing
 from recursa.sweeps.batching import Array
 from recursa.trajectories.bounds import Limits
 from recursa.trajectories.coordinates import States

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
 
-from recursa.dynamics.losses import Losses, known_losses
+from recursa.dynamics.wrenches import Losses, known_losses
 from recursa.errors import ConvergenceError, PathError, StateError
 from recursa.paths import passes
 from recursa.paths.diagnosis import require_positions, unreachable
-from recursa.paths.grid import grid_of
+from recursa.paths.grid import grid_of, switched
+from recursa.paths.limit_rows import Along, missed, rows_of
 from recursa.paths.passes import CAP, Passed, Rows
 from recursa.paths.path import Path
 from recursa.paths.room import Room, borrowed
-from recursa.paths.rows import Along, missed, rows_of
-from recursa.paths.switches import switched
-from recursa.paths.timed import TimedTrajectory, Timing
+from recursa.paths.timed_trajectory import TimedTrajectory, Timing
 from recursa.sweeps.batching import Array, whole_number
-from recursa.trajectories import inputs
+from recursa.trajectories import checks
 from recursa.trajectories.bounds import Bound, Limits
 from recursa.trajectories.drives import Drive
 from recursa.trajectories.trajectory import Trajectory
@@ -139,7 +138,7 @@ def _as_path(way: Way, robot: Robot) -> Path:
 
 
 def _speed(name: str, value: float) -> float:
-    speed = inputs.number(name, value)
+    speed = checks.number(name, value)
     if speed < 0.0:
         raise StateError(f"{name} = {speed:g}: ds/dt is at least 0; a path is followed forwards")
     return speed

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from recursa.errors import LimitWarning, StateError, unknown_name
 from recursa.evaluation.hints import user_level
 from recursa.sweeps.batching import Array
-from recursa.trajectories import csv_files, curves, inputs
+from recursa.trajectories import checks, csv_files, curves
 from recursa.trajectories.coordinates import States
 from recursa.trajectories.courses import Course, points_in, spline_of, through
 from recursa.trajectories.trajectory import Trajectory, require_coordinates_of
@@ -73,7 +73,7 @@ class Path:
             raise StateError(f"ends='{ends}' is for kind='spline'; lines end in their last point")
         if ends is not None and ends not in _ENDS:
             raise unknown_name("kind of ends", ends, _ENDS)
-        q = inputs.coordinates("points", points, robot, rows=True)
+        q = checks.coordinates("points", points, robot, rows=True)
         if len(q) < 2:
             raise StateError(f"a path needs at least two points, not {len(q)}")
         steps = _steps(q, robot)
@@ -84,7 +84,7 @@ class Path:
         if kind == "spline":
             s = s[-1] * np.concatenate([[0.0], np.cumsum(np.sqrt(steps))]) / np.sqrt(steps).sum()
         x, s = points_in(q, s, robot)
-        distance = inputs.number("blend", blend)
+        distance = checks.number("blend", blend)
         if distance < 0.0 or (distance > 0.0 and kind != "lines"):
             raise StateError(f"blend = {distance:g}: a distance of at least 0, for kind='lines'")
         if kind == "spline":
@@ -176,7 +176,7 @@ class Path:
         >>> rc.Path([[0.0, 0.0], [3.0, 4.0]]).sample(2.5)[:2]
         (array([1.5, 2. ]), array([0.6, 0.8]))
         """
-        where = inputs.times(s)
+        where = checks.times(s)
         flat = np.clip(where.reshape(-1), self.start, self.end)
         return tuple(part.reshape(*where.shape, part.shape[-1]) for part in self._states(flat))  # type: ignore[return-value]
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import PathError, ShapeError, SingularConfigurationError, StateError
-from recursa.evaluation.unit_hints import warn_of_millimetres
+from recursa.evaluation.hints import warn_of_millimetres
 from recursa.paths.path import Path
-from recursa.reach.given import one_pose
+from recursa.reach.goals import one_pose
 from recursa.reach.inverse_kinematics import inverse_kinematics
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array
-from recursa.trajectories import curves, inputs
+from recursa.trajectories import checks, curves
 from recursa.trajectories.coordinates import aligned
 from recursa.trajectories.courses import spline_of, through
 
@@ -73,9 +73,9 @@ def tool_path(
     True
     """
     robot.model.link_index(link)
-    start = inputs.coordinates("q0", q0, robot)
-    distance = inputs.number("blend", blend)
-    allowed = inputs.number("tolerance", tolerance)
+    start = checks.coordinates("q0", q0, robot)
+    distance = checks.number("blend", blend)
+    allowed = checks.number("tolerance", tolerance)
     if distance < 0.0 or allowed <= 0.0:
         raise StateError(f"blend = {distance:g}, tolerance = {allowed:g}: distances, the second above 0")
     here = robot.pose(start, link)

@@ -17,12 +17,12 @@ from typing import Any, Literal, NamedTuple
 from recursa.errors import RecursaError, unknown_name
 from recursa.kernels.loop import Looped
 from recursa.model.canonical import canonical
+from recursa.model.may_move import MayMove
 from recursa.model.model import Model
-from recursa.model.moving import MayMove
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
-from recursa.sweeps.inputs import InputKind, find_kind_of_input, kind_of_input
+from recursa.sweeps.input_kinds import InputKind, find_kind_of_input, kind_of_input
 from recursa.sweeps.plan import Plan
 
 Gather = Callable[[Values], Iterable[Scalar]]
@@ -206,7 +206,7 @@ class Quantity:
     def kind(self, name: str) -> InputKind:
         """The kind of input that one of its arrays is.
 
-        >>> from recursa.diagonal.quantities import JOINT_RATES
+        >>> from recursa.diagonal.diagonal_quantities import JOINT_RATES
         >>> JOINT_RATES.kind("nu").name, JOINT_RATES.says("nu")
         ('joint:', 'total joint rates in sqrt(J), places as in v')
         """

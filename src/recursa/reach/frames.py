@@ -14,11 +14,11 @@ from recursa.dynamics.mass_properties import FIRST_MOMENT, require_mass
 from recursa.dynamics.subtrees import subtree_masses
 from recursa.model.model import WORLD, Joint, Model
 from recursa.reach.tasks import MASS_CENTER, Configuration, Row, Task
+from recursa.spatial.inertia import Force, Motion
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 
 Numbers = Sequence[Scalar]

@@ -10,24 +10,59 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.constraints.assembling import nearest
+from recursa.dynamics.configuration import random_state
 from recursa.dynamics.manipulability import TaskName
 from recursa.errors import StateError, unknown_name
-from recursa.evaluation.hints import coordinates_of
-from recursa.evaluation.unit_hints import warn_of_millimetres
+from recursa.evaluation.hints import coordinates_of, warn_of_millimetres
 from recursa.kernels.switch import Switch
 from recursa.model.model import Model
-from recursa.reach.closures import Closure, Relation, closures
-from recursa.reach.found import InverseKinematics as InverseKinematics
-from recursa.reach.given import pair, poses, require_finite
-from recursa.reach.goals import Goal, Orientation, Pose, Position
-from recursa.reach.motions import Motions
+from recursa.reach.goals import Goal, Orientation, Pose, Position, pair, poses, require_finite
+from recursa.reach.levels import Closure, Relation, closures
 from recursa.reach.ranges import Ranges, joints_named
-from recursa.reach.search import SPREAD, apart, around, settings, starts
+from recursa.reach.search_result import InverseKinematics as InverseKinematics
+from recursa.reach.search_steps import Motions
 from recursa.reach.tasks import Task
 from recursa.sweeps.batching import Array, fitting
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
+
+SPREAD = 64  # configurations; twice as many save a fifth of the steps, and take as long to be compared
+_SEED = 0
+_FARTHEST = 1.0  # rad, m: of a step from the neutral configuration, where there are loops
+PATIENCE = 8.0  # steps within which the square of the error of the first level not met has to shrink by a quarter
+MOST_STEPS = 64.0  # of an attempt
+NEAREST = 100.0  # steps from the best attempt towards what cannot be reached
+POSTURE_STEPS = 60.0  # in which the posture is sought, too
+POSTURE_SHARE = 0.5  # of the way to the posture, at every step
+LONGEST = 0.5, 0.93  # rad, m: about how far lower levels go at first; times as far at each step, so that it dies away
+SETTLED = 1e-12  # rad^2, m^2: the square of a step of the posture that is worth no further one
+
+
+def settings(tolerance: tuple[float, float], size: float) -> Array:
+    """What a search goes by, in the order in which it is asked for; ``size``: how far apart links are at the starts."""
+    return np.array(
+        [*tolerance, 1.0 / size**2, PATIENCE, MOST_STEPS, NEAREST, POSTURE_STEPS, POSTURE_SHARE, SETTLED, *LONGEST]
+    )
+
+
+def starts(model: Model) -> Array:
+    """Configurations (n, nq) within the limits, the same for every process and machine."""
+    rng = np.random.default_rng(_SEED)
+    return np.stack([random_state(model, rng)[0] for _ in range(SPREAD)])
+
+
+def around(model: Model) -> Array:
+    """Steps (n, nv) away from a configuration in which loops can be closed, ever longer ones."""
+    rng = np.random.default_rng(_SEED)
+    return np.linspace(0.0, _FARTHEST, SPREAD)[:, None] * rng.normal(size=(SPREAD, model.nv))
+
+
+def apart(positions: Array) -> float:
+    """How far apart positions (n, ..., 3) of links are, to weigh lengths against angles; 1 m if they are not."""
+    spread = positions.max(axis=0) - positions.min(axis=0)
+    return float(spread.max(initial=0.0)) or 1.0
+
 
 TASKS: tuple[str, ...] = get_args(TaskName)
 _AT_ONCE = 4096  # targets in one call, between which the search can be interrupted

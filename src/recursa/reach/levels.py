@@ -19,11 +19,16 @@ it fits, so that the levels above keep their step. The preferred posture comes l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
+from recursa.constraints import closure_errors
+from recursa.model.constraint_equations import NO_LINK, Closing, Relating
+from recursa.model.model import Model
+from recursa.reach.tasks import Configuration, Row, Task
 from recursa.spatial.scalars import Scalar, sqrt, where
 from recursa.spatial.small_systems import dot, exchanged, largest_first
+from recursa.spatial.transform import IDENTITY_TRANSFORM
 
 LEAST_DAMPING = 1e-11  # rad^2, m^2: what keeps a singular Jacobian from an infinite step
 SMALLEST_ROW = 1e-18  # the square of a row, in the same units, that counts as no row when null spaces are taken
@@ -222,3 +227,80 @@ def _shortened(share: Scalar, start: Scalar, more: Scalar, bound: tuple[Scalar, 
     gap, size = _gap(start, more, bound), where(more < 0.0, -more, more)
     beyond = share * size > gap
     return where(beyond, gap / where(beyond, size, 1.0), share)
+
+
+@dataclass(frozen=True)
+class Closure(Task):
+    """A loop; ``number`` is its own among the equations of the robot, and tells it from others."""
+
+    number: int
+    of: Closing = field(compare=False)
+
+    @property
+    def angles(self) -> tuple[bool, ...]:
+        """Per row, whether it is an angle."""
+        return tuple(unit == "r" for unit in self.of.units)
+
+    @property
+    def size(self) -> int:
+        """Nothing says what is wanted; two weights."""
+        return 2
+
+    def rows(self, at: Configuration, numbers: Numbers) -> list[Row]:
+        """How far it is from closed; the wrench on its second link, and the opposite on its first."""
+        of = self.of
+        first, second = (IDENTITY_TRANSFORM if link == NO_LINK else at.poses[link] for link in of.links)
+        seen = closure_errors.seen(of, first, second)
+        place = first @ seen.first
+        found = []
+        for error, wrench in zip(
+            closure_errors.errors(of, seen.pose), closure_errors.wrenches(of, seen.pose), strict=True
+        ):
+            own = place.force(wrench)
+            ends = zip(of.links, (-own, own), strict=True)
+            found.append(Row(-error, {link: one for link, one in ends if link != NO_LINK}))
+        return found
+
+
+@dataclass(frozen=True)
+class Relation(Task):
+    """A sum of powers of joint positions that is zero."""
+
+    number: int
+    of: Relating = field(compare=False)
+
+    @property
+    def angles(self) -> tuple[bool, ...]:
+        """Of one row."""
+        return (self.of.units == "r",)
+
+    @property
+    def size(self) -> int:
+        """Two weights."""
+        return 2
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """Whose positions it is about."""
+        return tuple(joint for joint, _ in self.of.terms)
+
+    def rows(self, at: Configuration, numbers: Numbers) -> list[Row]:
+        """``sum of c q^k + offset``, and how it changes with each joint."""
+        error: Scalar = self.of.offset
+        slopes: dict[int, Scalar] = {}
+        for joint, powers in self.of.terms:
+            q, value, slope = at.positions[joint], 0.0, 0.0
+            for c in (*reversed(powers), 0.0):  # Horner's rule: the first power has the first number, 1 has none
+                slope, value = slope * q + value, value * q + c
+            error = error + value
+            slopes[joint] = slopes.get(joint, 0.0) + slope
+        return [Row(-error, {}, slopes)]
+
+
+def closures(model: Model, level: int) -> Iterator[Task]:
+    """What has to hold of positions; contacts that are not anchored and prescribed motions say nothing of them."""
+    for number, one in enumerate(model.equations):
+        if isinstance(one, Relating):
+            yield Relation("relation", (), level, number, one)
+        elif isinstance(one, Closing) and one.anchored:
+            yield Closure("closure", tuple(link for link in one.links if link != NO_LINK), level, number, one)

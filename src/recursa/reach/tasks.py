@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from recursa.spatial.inertia import Force
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar, atan2, sqrt, where
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
-from recursa.spatial.vectors6 import Force
 
 Numbers = Sequence[Scalar]
 MASS_CENTER = -1  # stands for the number of a link where the centre of mass is meant

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.lacking import refuse_constraints
 from recursa.dynamics.manipulability import TaskName, task_rows
+from recursa.dynamics.requirements import refuse_constraints
 from recursa.errors import ModelError, StateError
 from recursa.evaluation.hints import coordinates_of
 from recursa.model.model import Joint, Model
-from recursa.plotting.workspace import draw_workspace
+from recursa.plotting.panels import draw_workspace
 from recursa.quantities import refusals
-from recursa.reach.given import require_finite
+from recursa.reach.goals import require_finite
 from recursa.reach.ranges import position_ranges
 from recursa.sweeps.batching import Array, whole_number
 

@@ -18,27 +18,102 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
+import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.lib import format as npy
 
-from recursa.errors import ResultFileError
-from recursa.files import write_together
+from recursa.errors import RecursaError, ResultFileError
+from recursa.files import known_suffix, named_file, write_together
 from recursa.model.columns import CONVENTIONS, named_columns
 from recursa.model.model import Model
-from recursa.runs.packing import MALFORMED
+from recursa.runs import npz_files
 from recursa.runs.plain_runs import ARRAYS, as_plain, from_plain
 from recursa.runs.run import Run
 from recursa.sweeps.batching import Array
+from recursa.trajectories import csv_files
 from recursa.version import __version__
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
+
+_LENGTH = struct.Struct("<Q")
+_KINDS = "biufc"  # of numbers: what an array may hold
+_TYPE = re.compile(rf"[<>|=]?[{_KINDS}]\d{{1,2}}")  # as NumPy writes them; it would read much more than these
+MALFORMED = (
+    LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError, RecursaError,
+)  # fmt: skip  # what data can lead to that were not packed by us, when they are unpacked and used
+
+
+def pack(value: Any) -> bytes:
+    """Dicts with text keys, lists, tuples, None, bool, int, float, str, NumPy numbers and arrays.
+
+    Arrays keep their order in memory, since that of sums in linear algebra depends on it.
+
+    >>> unpack(pack({"t": 0.1, "y": np.arange(3.0), "LU": (None, [1])}))
+    {'t': 0.1, 'y': array([0., 1., 2.]), 'LU': (None, [1])}
+    """
+    arrays: list[bytes] = []
+    text = json.dumps(_plain(value, arrays)).encode()
+    return b"".join([_LENGTH.pack(len(text)), text, *arrays])
+
+
+def unpack(data: bytes) -> Any:
+    """What was packed; arrays are copies. Bytes that were not packed lead to one of ``MALFORMED``."""
+    if len(data) < _LENGTH.size:
+        raise ValueError("cut off")
+    (length,) = _LENGTH.unpack_from(data)
+    start = _LENGTH.size
+    if length > len(data) - start:
+        raise ValueError("cut off")
+    return _rebuilt(json.loads(data[start : start + length]), memoryview(data), [start + length])
+
+
+def _plain(value: Any, arrays: list[bytes]) -> Any:
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        if array.dtype.kind not in _KINDS:
+            raise TypeError(f"cannot pack an array of {array.dtype}")
+        order: Literal["C", "F"] = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+        arrays.append(array.tobytes(order))
+        kind = "array" if isinstance(value, np.ndarray) else "number"
+        return {kind: [array.dtype.str, list(array.shape), order]}
+    if isinstance(value, Mapping):
+        return {"dict": {key: _plain(item, arrays) for key, item in value.items()}}
+    if isinstance(value, list | tuple):
+        return {type(value).__name__ if type(value) is list else "tuple": [_plain(item, arrays) for item in value]}
+    raise TypeError(f"cannot pack {type(value).__name__}")
+
+
+def _rebuilt(plain: Any, data: memoryview, at: list[int]) -> Any:
+    """``at`` is where the next array starts; arrays come in the order of the text."""
+    if not isinstance(plain, dict):
+        return plain
+    ((kind, content),) = plain.items()
+    if kind == "dict":
+        return {key: _rebuilt(item, data, at) for key, item in content.items()}
+    if kind in ("list", "tuple"):
+        items = [_rebuilt(item, data, at) for item in content]
+        return items if kind == "list" else tuple(items)
+    name, shape, order = content
+    known = kind in ("array", "number") and _TYPE.fullmatch(str(name)) is not None
+    if not known or any(type(n) is not int or n < 0 for n in shape):
+        raise ValueError(f"no array: {str(content)[:80]}")
+    dtype, count = np.dtype(str(name)), math.prod(shape)
+    flat = np.frombuffer(data, dtype, count, at[0]) if count else np.empty(0, dtype)
+    at[0] += count * dtype.itemsize
+    array = flat.reshape(shape, order=order).copy(order=order)
+    return array if kind == "array" else array[()]
+
 
 FORMAT = "recursa run"
 FORMAT_VERSION = 1
@@ -140,3 +215,28 @@ def _damaged(path: Path, why: str) -> ResultFileError:
         f"file '{path}' is damaged: {why}.\n  Was it copied in part, or changed by another program? Take it from where "
         "it was written, or simulate again."
     )
+
+
+HDF5 = (".h5", ".hdf5")
+SUFFIXES = (".npz", ".csv")
+
+
+def save(run: Run, path: str | os.PathLike[str]) -> Path:
+    """Write a run; see :meth:`recursa.Run.save`."""
+    place = run_file(path)
+    if place.suffix.lower() == ".npz":
+        npz_files.write_run(run, place)
+    else:
+        names = csv_files.names_of(run.robot)[0]
+        csv_files.write(place, run.robot, names, run.t, (run.q, run.v, run.a), run.tau, run.options.losses)
+    return place
+
+
+def run_file(path: str | os.PathLike[str]) -> Path:
+    """A path to which a run can be saved."""
+    place = named_file(path)
+    if place.suffix.lower() in HDF5:
+        raise RecursaError(
+            f"'{place}': runs are saved as .npz (everything) or .csv (a table); run.to_hdf5('{place}') exports HDF5"
+        )
+    return known_suffix(place, SUFFIXES)

@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from recursa.dynamics.losses import Losses, known_losses
+from recursa.dynamics.wrenches import Losses, known_losses
 from recursa.errors import RecursaError, ResultFileError, ShapeError, StateError, unknown_name
 from recursa.integrators import INTEGRATORS, named
-from recursa.integrators.table import SimulationIntegrator
+from recursa.integrators.explicit import SimulationIntegrator
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array, one_number, prepare, whole_number
 

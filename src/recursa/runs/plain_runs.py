@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from recursa.errors import ResultFileError, printable, printable_or_refused
-from recursa.formats.robot_text import model_from_text, model_text
+from recursa.formats.recursa_json import model_from_text, model_text
 from recursa.model.model import Model
 from recursa.runs import interpolants
 from recursa.runs.options import Options

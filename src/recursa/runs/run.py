@@ -20,7 +20,7 @@ from recursa.runs.options import Options
 from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array
-from recursa.trajectories.limits import Violation, violations
+from recursa.trajectories.bounds import Violation, violations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from recursa.robot import Robot
-    from recursa.runs.sensitivity import Band
+    from recursa.runs.run_sensitivity import Band
     from recursa.view.motions import Recording
 
 _ROUNDING = 1e-14  # of the potential energy: what a robot at rest shows
@@ -438,7 +438,7 @@ class Run:
         >>> run.save(pathlib.Path(tempfile.mkdtemp(), "run.npz")).name
         'run.npz'
         """
-        from recursa.runs.saving import save
+        from recursa.runs.npz_files import save
 
         return save(self, path)
 

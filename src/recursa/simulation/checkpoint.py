@@ -20,17 +20,17 @@ import numpy as np
 
 from recursa.errors import RecursaError, ResultFileError, StateError, printable_or_refused
 from recursa.files import named_file
-from recursa.formats.robot_text import model_from_text, model_text
-from recursa.integrators.asking import from_outside
+from recursa.formats.recursa_json import model_from_text, model_text
+from recursa.integrators.mechanics import from_outside
 from recursa.runs import interpolants
 from recursa.runs.journal import MAGIC, SUFFIX, ZIP, Journal, first_bytes, read_blocks, require_checkpoint
+from recursa.runs.npz_files import MALFORMED, pack, unpack
 from recursa.runs.options import Options
-from recursa.runs.packing import MALFORMED, pack, unpack
 from recursa.runs.run import Happened, Run
-from recursa.simulation.described import array, floats, pair, real, require_described
+from recursa.simulation.adaptive_steps import RunState
 from recursa.simulation.driver import Sample, Simulation
 from recursa.simulation.influences import Influences
-from recursa.simulation.steppers import RunState
+from recursa.simulation.state_checks import array, floats, pair, real, require_described
 from recursa.sweeps.batching import Array
 from recursa.version import __version__
 

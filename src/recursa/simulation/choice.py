@@ -7,10 +7,9 @@ import numpy as np
 from recursa.errors import StateError
 from recursa.integrators import INTEGRATORS
 from recursa.runs.options import Options
-from recursa.simulation.adaptive import Adaptive
+from recursa.simulation.adaptive_steps import Adaptive, Stepper
 from recursa.simulation.equations import Equations
-from recursa.simulation.fixed import FixedStep
-from recursa.simulation.steppers import Stepper
+from recursa.simulation.fixed_steps import FixedStep
 
 
 def stepper_for(equations: Equations, options: Options) -> Stepper:

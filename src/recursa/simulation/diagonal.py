@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from recursa.diagonal.equations import equations_plan
-from recursa.diagonal.quantities import JOINT_RATES
+from recursa.diagonal.diagonal_quantities import JOINT_RATES
+from recursa.diagonal.equations_of_motion import equations_plan
 from recursa.dynamics import configuration, gathering
 from recursa.errors import StateError
-from recursa.model.moving import MayMove
+from recursa.model.may_move import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.simulation.equations import Equations, Outside, Rates, coordinate_rates, natively
 from recursa.sweeps import Plan, base_to_tip

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from recursa.dynamics.lacking import Lacking
+from recursa.dynamics.requirements import Lacking
 from recursa.errors import LimitWarning, SimulationError, SingularHingeError
-from recursa.integrators.asking import from_outside
+from recursa.integrators.mechanics import from_outside
 from recursa.model.columns import freedom_name
 from recursa.runs.options import Options
 from recursa.runs.run import BaseMotion, Happened, Run, Status, keeps_momentum
+from recursa.simulation.adaptive_steps import RunState
 from recursa.simulation.choice import stepper_for
-from recursa.simulation.described import array, count, one_of, real, require_described
 from recursa.simulation.equations import NUMERICAL, Equations
 from recursa.simulation.events import Event, crossing
-from recursa.simulation.interrupts import Interrupts
-from recursa.simulation.progress import ProgressBar
-from recursa.simulation.steppers import RunState
+from recursa.simulation.progress import Interrupts, ProgressBar
+from recursa.simulation.state_checks import array, count, one_of, real, require_described
 from recursa.sweeps.batching import Array
-from recursa.trajectories.limits import far_beyond
+from recursa.trajectories.bounds import far_beyond
 
 if TYPE_CHECKING:
     from recursa.simulation.checkpoint import Checkpoint

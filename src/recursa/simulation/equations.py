@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from recursa.dynamics import articulated, configuration, gathering
+from recursa.dynamics import articulated_bodies, configuration, gathering
 from recursa.dynamics.kinematics import BASE_MOTION
-from recursa.dynamics.losses import DAMPING, FRICTION, Losses
-from recursa.integrators.asking import from_outside, told_when
+from recursa.dynamics.wrenches import DAMPING, FRICTION, Losses
+from recursa.integrators.mechanics import from_outside, told_when
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.columns import freedom_name
-from recursa.model.moving import MayMove
+from recursa.model.may_move import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.runs.run import Setup
 from recursa.simulation import friction
-from recursa.simulation.described import floats, indices, one_of, real
 from recursa.simulation.forces import Remembering, StopForces, Torque, checked_torque
 from recursa.simulation.moved_base import MovedBase
+from recursa.simulation.state_checks import floats, indices, one_of, real
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
 from recursa.sweeps.fusing import fuse
@@ -183,7 +183,7 @@ class Equations:
         }  # fmt: skip
 
     def described_modes(self) -> dict[str, Any]:
-        """What :meth:`modes` gives; see :mod:`recursa.simulation.described`."""
+        """What :meth:`modes` gives; see :mod:`recursa.simulation.state_checks`."""
         return {
             "slip": floats(self.nv), "locked": indices(self.nv), "slack": real(0.0, friction.MOST_SLACK),
             "at_rest": one_of(True, False),
@@ -386,7 +386,9 @@ class Equations:
 
 @cache
 def _rates_plan(*, wrenches: bool, springs: bool) -> Plan:
-    return fuse(articulated.forward_plan(wrenches=wrenches, springs=springs), configuration.COORDINATE_RATES_PLAN)
+    return fuse(
+        articulated_bodies.forward_plan(wrenches=wrenches, springs=springs), configuration.COORDINATE_RATES_PLAN
+    )
 
 
 def _rates(of: Subject, given: Names) -> Recipe:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from recursa.errors import StateError, unknown_name
-from recursa.integrators.asking import told_when
+from recursa.integrators.mechanics import told_when
 from recursa.sweeps.batching import Array
 
 Direction = Literal["both", "rising", "falling"]

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.lacking import refuse_constraints
+from recursa.dynamics.requirements import refuse_constraints
 from recursa.dynamics.wrenches import listed_wrenches, wrench_array
 from recursa.errors import ShapeError, StateError, unknown_name
-from recursa.integrators.asking import standing_after_end
+from recursa.integrators.mechanics import standing_after_end
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.model import Model
 from recursa.model.stops import STOP_DAMPING, STOP_FREQUENCY, limited_joints
 from recursa.quantities import Refusal
 from recursa.simulation.moved_base import MovedBase
-from recursa.sweeps.batching import Array, as_array
-from recursa.sweeps.shape_advice import shape_advice
+from recursa.sweeps.batching import Array, as_array, shape_advice
 from recursa.trajectories.bounds import per_freedom
 
 if TYPE_CHECKING:

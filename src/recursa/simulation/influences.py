@@ -27,7 +27,7 @@ from recursa.simulation.forces import (
 )
 from recursa.simulation.moved_base import MovedBase, moved_base
 from recursa.sweeps.batching import Array
-from recursa.trajectories.torque_tables import TorqueTable
+from recursa.trajectories.drives import TorqueTable
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -110,7 +110,7 @@ def equations_of(
         )
     touches: tuple[Any, ...] = ()
     if contacts is not None:
-        from recursa.simulation.touch import touches_of
+        from recursa.simulation.touch_geometry import touches_of
 
         touches = touches_of(robot.model, contacts)
     if not (robot.constraints or touches):
@@ -124,12 +124,12 @@ def equations_of(
     if options.coordinates == "diagonal":
         raise StateError('coordinates="diagonal" are those of trees without contacts: leave them out')
     if not touches:
-        from recursa.simulation.constrained import ConstrainedEquations
+        from recursa.simulation.constrained_equations import ConstrainedEquations
 
         return ConstrainedEquations(*acting, baumgarte=options.baumgarte, prescribed=prescribed)
     if options.baumgarte is not None:
         raise StateError("with contacts= states are kept on the constraints by projection: leave baumgarte= out")
-    from recursa.simulation.touching import TouchingEquations
+    from recursa.simulation.contact_equations import TouchingEquations
 
     return TouchingEquations(*acting, touches=touches)
 
@@ -212,7 +212,7 @@ def _contacts(kept: list[Record]) -> tuple[Any, ...] | None:
     """What may touch, as it was."""
     if not kept:
         return None
-    from recursa.simulation.touch import Touch
+    from recursa.simulation.touch_geometry import Touch
 
     try:
         return tuple(Touch(**one) for one in kept)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.errors import ShapeError, StateError
-from recursa.integrators.asking import standing_after_end, told_when
+from recursa.integrators.mechanics import standing_after_end, told_when
 from recursa.model.joints import KINDS
 from recursa.model.model import Model
 from recursa.spatial.rotation import Quaternion, Rotation

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from recursa.dynamics.lacking import refuse_constraints
+from recursa.dynamics.requirements import refuse_constraints
 from recursa.errors import LimitWarning, ShapeError, SimulationError, StateError, unknown_name
 from recursa.model.columns import freedom_name
 from recursa.quantities import refusals
 from recursa.runs.run import Run, Setup
-from recursa.runs.sensitivity import Sensitivity
+from recursa.runs.run_sensitivity import Sensitivity
 from recursa.simulation.driver import Simulation
 from recursa.simulation.equations import Equations
 from recursa.simulation.forces import Remembering, torque_function, wrench_function

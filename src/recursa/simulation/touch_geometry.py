@@ -7,7 +7,9 @@ torques do to them, ``inv(M)``, come with them, since whoever solves for contact
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,24 +19,95 @@ import numpy as np
 from recursa.constraints import plans
 from recursa.constraints.ends import PLACED
 from recursa.constraints.quantities import constrained
-from recursa.dynamics import articulated, configuration, gathering, kinematics
+from recursa.dynamics import articulated_bodies, configuration, gathering, kinematics
 from recursa.dynamics.kinematics import LINK_POSE, LINK_VELOCITY, RELATIVE, VELOCITY
-from recursa.errors import NoSweepError
+from recursa.errors import ModelError, NoSweepError, StateError
 from recursa.kernels.switch import extension
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
+from recursa.model.constraints import Triple
 from recursa.model.model import WORLD, Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
-from recursa.simulation.touch import Touch
+from recursa.spatial.inertia import Motion
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar, reciprocal, sqrt
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
-from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, fuse, renamed
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
+
+
+@dataclass(frozen=True)
+class Touch:
+    """A point, ball or wheel of a link that may touch a plane: it lands, sticks, slides and lifts in ``simulate``.
+
+    - ``link``, ``at``: the link and the point of it, in that link; of a ball or a wheel its centre.
+    - ``radius``: of the ball or wheel, m; 0 is a point. ``axis``: of a wheel, in axes of the link; None is a ball.
+    - ``normal``, ``height``: the plane, ``normal . x = height`` in the world, m; free space is where it is more.
+    - ``friction``: Coulomb's coefficient. It sticks while the force along the plane is at most ``friction`` times the
+      force across it, and slides against that otherwise.
+    - ``restitution``: speed across the plane after an impact over that before, 0 to 1; impacts slower than
+      ``rest_speed`` in m/s do not bounce, so that bouncing comes to an end.
+
+    >>> import numpy as np, recursa as rc
+    >>> b = rc.Builder("ball")
+    >>> _ = b.link("ball", mass=1.0, inertia=(0.004, 0.004, 0.004))
+    >>> _ = b.joint("height", "prismatic", parent="world", child="ball")
+    >>> ball = b.build(gravity=(0, 0, -9.81))
+    >>> run = ball.simulate([1.1], duration=1.0, contacts=[rc.Touch("ball", radius=0.1, restitution=0.5)])
+    >>> [round(one.t, 6) for one in run.events], round(float(np.sqrt(2 / 9.81)), 6)
+    ([0.451524, 0.903047], 0.451524)
+    """
+
+    link: str
+    at: Triple = (0.0, 0.0, 0.0)
+    radius: float = 0.0
+    axis: Triple | None = None
+    normal: Triple = (0.0, 0.0, 1.0)
+    height: float = 0.0
+    friction: float = 0.6
+    restitution: float = 0.0
+    rest_speed: float = 1e-3
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        from recursa.model.inputs import finite, floats, name_of
+
+        name_of(self.link, "link of a Touch")
+        what = f"what touches with link '{self.link}'"
+        for name in ("at", "normal", *(("axis",) if self.axis is not None else ())):
+            numbers = floats(getattr(self, name), 3, f"{what}: {name}")
+            object.__setattr__(self, name, tuple(finite(x, f"{what}: {name}") for x in numbers))
+        for name in ("normal", *(("axis",) if self.axis is not None else ())):
+            length = math.hypot(*getattr(self, name))
+            if not length > 0.0:
+                raise ModelError(f"{what}: {name} is (0, 0, 0), which is no direction")
+            object.__setattr__(self, name, tuple(x / length for x in getattr(self, name)))
+        for name in ("radius", "height", "friction", "restitution", "rest_speed"):
+            value = finite(getattr(self, name), f"{what}: {name}")
+            object.__setattr__(self, name, value)
+            if value < 0.0 and name != "height":
+                raise ModelError(f"{what}: {name} must be at least 0, not {value:g}")
+        if self.restitution > 1.0:
+            raise ModelError(f"{what}: restitution is {self.restitution:g}; over 1 impacts would make energy")
+        if self.axis is not None and self.radius == 0.0:
+            raise ModelError(f"{what}: a wheel, which has an axis, needs a radius")
+        object.__setattr__(self, "name", str(self.name) or self.link)
+
+
+def touches_of(model: Model, given: Any) -> tuple[Touch, ...]:
+    """What ``contacts=`` of simulate says, checked: one Touch or several, of links that there are."""
+    if given is None:
+        return ()
+    listed = (given,) if isinstance(given, Touch) else tuple(given) if isinstance(given, Iterable) else (given,)
+    for one in listed:
+        if not isinstance(one, Touch):
+            raise StateError(f"contacts takes rc.Touch(link, ...) or a list of them, not {one!r}")
+        model.link_index(one.link)
+    return listed
+
 
 Plain = tuple[int, tuple[float, ...], float, tuple[float, ...] | None, tuple[float, ...], float]
 """A Touch as options of quantities have it: number of the link, at, radius, axis, normal, height."""
@@ -151,7 +224,7 @@ def columns_in_world(joint: Joint, pose: Transform) -> tuple[Motion, ...]:
 
 
 _COLUMNS = Step(columns_in_world, ("joint", "W"), ("S",), "s = W H*, at the body's origin")
-_INVERSE = renamed(articulated.MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu", "responses": "unit responses"})
+_INVERSE = renamed(articulated_bodies.MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu", "responses": "unit responses"})
 _LINK_DRIFT = Step(kinematics.link_motion, ("drift@body", "offset"), ("DL",), "drift(link) = phi* drift(body)")
 
 
@@ -205,7 +278,7 @@ def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = (), inv
         raise NoSweepError(f"robot '{model.name}' has tied joints, which the recursion does not know")
     options = {"wrenches": "wrenches" in given, "springs": model.has_springs}
     held = constrained(of)
-    forward = plans.forward_plan(model, **options) if held else articulated.forward_plan(**options)
+    forward = plans.forward_plan(model, **options) if held else articulated_bodies.forward_plan(**options)
     places = _places(tuple(sorted({one[0] for one in touches})))
     parts = [forward, configuration.COORDINATE_RATES_PLAN, places, *((_INVERSE,) if inverse else ())]
     shape = model.nq + model.nv * (1 + model.nv * inverse) + len(touches) * (4 + 3 * model.nv)

@@ -4,16 +4,14 @@ The types are named tuples of components, and a component may be a float, a NumP
 counted number or a symbol. See ``docs/conventions.md`` for the sense of every map.
 """
 
-from recursa.spatial.counting import Counted, Counter, Counts
-from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.counter import Counted, Counter, Counts
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion, RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.mat4 import Mat4, Vec4
 from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.screws import Screw, ScrewChain
-from recursa.spatial.transform import Transform, dh_transform, log_of
+from recursa.spatial.transform import Screw, ScrewChain, Transform, dh_transform, log_of
 from recursa.spatial.vec3 import SymMat3, Vec3
-from recursa.spatial.vectors6 import Force, Motion
 
 __all__ = [
     "ArticulatedInertia",

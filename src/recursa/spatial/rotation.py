@@ -11,8 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, overload
 
 from recursa.spatial import constant_trig
-from recursa.spatial.formulas import Formula, scalar_of
-from recursa.spatial.scalars import Scalar, atan2, cos, cosc, one_operand, sin, sinc, sqrt, where
+from recursa.spatial.scalars import Formula, Scalar, atan2, cos, cosc, one_operand, scalar_of, sin, sinc, sqrt, where
 from recursa.spatial.vec3 import SymMat3, Vec3
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from recursa.control.law import Law
 from recursa.errors import RecursaError, StudyError, unknown_name
-from recursa.formats.robot_text import model_text
+from recursa.formats.recursa_json import model_text
 from recursa.model.columns import coordinate_names, freedom_names
 from recursa.quantities import Quantity, quantities
 from recursa.robot import Robot

@@ -10,10 +10,9 @@ from itertools import islice
 from typing import Any, Literal, Protocol, get_args
 
 from recursa.errors import StudyError, unknown_name
-from recursa.studies.block_work import BlockWork
 from recursa.studies.on_dask import dask_cluster
 from recursa.studies.on_ray import ray_cluster
-from recursa.studies.workers import AHEAD
+from recursa.studies.workers import AHEAD, BlockWork
 
 EngineName = Literal["threads", "dask", "ray"]
 ENGINES: tuple[str, ...] = get_args(EngineName)

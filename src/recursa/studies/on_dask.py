@@ -11,8 +11,7 @@ from typing import Any
 
 from recursa.errors import RecursaError, StudyError
 from recursa.processes import safe_paths
-from recursa.studies.block_work import BlockWork
-from recursa.studies.workers import AHEAD, elsewhere, introduced, require_same_package, warmed
+from recursa.studies.workers import AHEAD, BlockWork, elsewhere, introduced, require_same_package, warmed
 
 PATIENCE = 10.0  # s until a scheduler that does not answer counts as none
 _DASHBOARD = "127.0.0.1:0"  # any free port; an address without a host would listen on all interfaces

@@ -14,8 +14,7 @@ from typing import Any
 
 from recursa.errors import StudyError
 from recursa.processes import safe_paths
-from recursa.studies.block_work import BlockWork
-from recursa.studies.workers import AHEAD, elsewhere, introduced, require_same_package
+from recursa.studies.workers import AHEAD, BlockWork, elsewhere, introduced, require_same_package
 
 
 class RayEngine:

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from recursa.errors import StudyError
 from recursa.processes import total_memory
-from recursa.studies.block_work import BlockWork, Done, Rows
 from recursa.studies.computing import labels
 from recursa.studies.engines import opened
 from recursa.studies.outcome import Joined, StudyResult, axes_of
-from recursa.studies.progress import Progress, told, unheard
 from recursa.studies.stores import Column, Store
 from recursa.studies.study import Pilot, Study
+from recursa.studies.study_progress import Progress, told, unheard
+from recursa.studies.workers import BlockWork, Done, Rows
 from recursa.version import __version__
 
 Array = NDArray[Any]

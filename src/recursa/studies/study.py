@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import StudyError, unknown_name
-from recursa.formats.robot_text import model_from_text, model_text
+from recursa.formats.recursa_json import model_from_text, model_text
 from recursa.robot import Robot
 from recursa.simulation.events import events_of
 from recursa.studies.computing import (
@@ -28,9 +28,9 @@ from recursa.studies.computing import (
     mark_of,
 )
 from recursa.studies.distributions import from_data
-from recursa.studies.progress import duration
 from recursa.studies.reductions import Reduction, several
 from recursa.studies.sampling import Design, Sampling
+from recursa.studies.study_progress import duration
 from recursa.studies.variables import Targets, Variable, require_likely_masses
 
 if TYPE_CHECKING:

@@ -1,16 +1,17 @@
 """Plans of sweeps over the tree, and the engine that runs them on any scalar."""
 
-from recursa.sweeps.checking import PlanError, check
 from recursa.sweeps.engine import Values, run
 from recursa.sweeps.fusing import following, fuse, renamed
-from recursa.sweeps.inputs import Given
+from recursa.sweeps.input_kinds import Given
 from recursa.sweeps.plan import (
     Buffer,
     Direction,
     Plan,
+    PlanError,
     Step,
     Sweep,
     base_to_tip,
+    check,
     each_link,
     each_two_apart,
     from_each_inward,

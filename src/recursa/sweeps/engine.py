@@ -7,7 +7,7 @@ from typing import Any
 
 from recursa.model.model import WORLD, Model
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.inputs import CONSTANTS, INPUT_KINDS, Given, kind_of_input
+from recursa.sweeps.input_kinds import CONSTANTS, INPUT_KINDS, Given, kind_of_input
 from recursa.sweeps.plan import BODIES, LINKS, PAIRS, Direction, Plan, Step, Sweep, domain_at, split
 
 

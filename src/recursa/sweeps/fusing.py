@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from recursa.sweeps.checking import PlanError
-from recursa.sweeps.plan import Buffer, Plan, Step, Sweep, split
+from recursa.sweeps.plan import Buffer, Plan, PlanError, Step, Sweep, split
 from recursa.sweeps.scheduling import Order, Stage, Use, Work, orders, schedule, sources, works
 
 

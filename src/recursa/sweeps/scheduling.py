@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from recursa.sweeps.checking import NEIGHBOURS, PlanError
-from recursa.sweeps.plan import Direction, Plan, Step, is_given, split
+from recursa.sweeps.plan import NEIGHBOURS, Direction, Plan, PlanError, Step, is_given, split
 
 Stage = tuple[Direction, tuple[int, ...] | None]  # what a sweep goes through: direction and ``only``
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.configuration import is_flat
-from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.dynamics.ordering import Layout
+from recursa.errors import ConventionWarning, ShapeError, StateError, unknown_name
+from recursa.evaluation.hints import user_level
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array
-from recursa.trajectories import coordinates, curves, inputs
+from recursa.trajectories import checks, coordinates, curves
+from recursa.trajectories.checks import Posture
 from recursa.trajectories.coordinates import States
-from recursa.trajectories.curves import Curve, Pieces
-from recursa.trajectories.inputs import Posture
+from recursa.trajectories.curves import Curve, Pieces, trapezoid
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -38,7 +42,7 @@ class Course(NamedTuple):
 
 def from_to(q0: Posture, q1: Posture, robot: Robot | None) -> tuple[Array, Array]:
     """Where it starts, and the step (nv,) from there to the end."""
-    start, end = inputs.coordinates("q0", q0, robot), inputs.coordinates("q1", q1, robot)
+    start, end = checks.coordinates("q0", q0, robot), checks.coordinates("q1", q1, robot)
     if robot is not None:
         return start, robot.difference(start, end)
     if len(start) != len(end):
@@ -49,8 +53,8 @@ def from_to(q0: Posture, q1: Posture, robot: Robot | None) -> tuple[Array, Array
 
 def points_in(points: ArrayLike, times: ArrayLike, robot: Robot | None, name: str = "points") -> tuple[Array, Array]:
     """Points (m, nq), quaternions on the same side, and their times."""
-    x = inputs.coordinates(name, points, robot, rows=True)
-    t = inputs.instants(times, len(x), "points" if name == "points" else "samples")
+    x = checks.coordinates(name, points, robot, rows=True)
+    t = checks.instants(times, len(x), "points" if name == "points" else "samples")
     return (x if robot is None else coordinates.aligned(robot.model, x)), t
 
 
@@ -122,3 +126,106 @@ def spline_of(t: Array, x: Array, kind: str, ends: str | None) -> Pieces:
     if kind == "quintic" and len(t) < _ENOUGH.get(ends, 2):
         raise ShapeError(f"a quintic spline with ends='{ends}' needs {_ENOUGH[ends]} points, not {len(t)}")
     return curves.interpolated(t, x, kind, ends)
+
+
+_ROUNDING = 1e-12
+
+
+def synchronised(step: Array, velocity: Any, acceleration: Any, T: Any) -> Pieces:
+    """The trapezoidal law from 0 to 1 under which no freedom of ``step`` (nv,) exceeds its bounds.
+
+    With s the part of the way, ``ds/dt <= V = min velocity/|step|`` and ``|d2s/dt2| <= A = min acceleration/|step|``.
+    """
+    moved = np.abs(step)
+    V = _bound("velocity", velocity, moved)
+    A = _bound("acceleration", acceleration, moved)
+    if T is None:
+        if velocity is None or acceleration is None:
+            raise StateError("give velocity and acceleration, or T: they say how fast the motion is to be")
+        if not moved.any():
+            raise StateError("q0 and q1 are the same, so the shortest motion takes no time; give T")
+        # ramps of V/A and a cruise at V, or a triangle where V is not reached
+        T = 2.0 / math.sqrt(A) if V * V >= A else 1.0 / V + V / A
+        return trapezoid(checks.duration("the shortest T", T), min(V / A, 0.5 * T))
+    T = checks.duration("T", T)
+    if velocity is None and acceleration is None:
+        return trapezoid(T, T / 3.0)
+    if acceleration is None:  # the gentlest ramps that keep to V: as long as they can be
+        _require_time(T, 1.0 / V, "at the given velocity, even without ramps,", exclusive=True)
+        return trapezoid(T, min(T - 1.0 / V, 0.5 * T))
+    _require_time(T, 2.0 / math.sqrt(A), "at the given acceleration")
+    # A ramp (T - ramp) = 1, the shorter root, written without cancellation
+    ramp = 2.0 / A / (T + math.sqrt(max(T * T - 4.0 / A, 0.0))) if math.isfinite(A) else T / 3.0
+    if 1.0 / (T - ramp) > V * (1.0 + _ROUNDING):
+        _require_time(T, 1.0 / V + V / A, "within both bounds")
+    return trapezoid(T, min(ramp, 0.5 * T))
+
+
+def _bound(name: str, value: Any, moved: Array) -> float:
+    """Of the law itself: the freedom that has most to do decides."""
+    if value is None:
+        return math.inf
+    bounds = checks.positive(name, value, len(moved))
+    active = moved > 0.0
+    return float(np.min(bounds[active] / moved[active])) if active.any() else math.inf
+
+
+def _require_time(T: float, least: float, why: str, *, exclusive: bool = False) -> None:
+    spare = T - least
+    if spare < -_ROUNDING * least or (exclusive and spare <= 0.0):
+        than = "more than" if exclusive else "at least"
+        raise StateError(f"T = {T:.6g} s is too short: {why} the motion takes {than} {least:.6g} s")
+
+
+def require_one_axis(robot: Robot | None, step: Array, ends: list[Array]) -> None:
+    """Joints of several freedoms move ``exp(x(t))`` with x along one line, else dx/dt would not be the speed."""
+    if robot is None:
+        return
+    for joint in robot.model.joints:
+        own = np.stack([row[joint.v_start : joint.v_start + joint.kind.nv] for row in (step, *ends)])
+        if joint.kind.nv > 1 and np.linalg.matrix_rank(own, tol=1e-9 * max(1.0, float(np.abs(own).max()))) > 1:
+            raise StateError(
+                f"joint '{joint.name}': speeds and accelerations at the ends do not lie along its step from q0 to q1, "
+                f"so it cannot keep one axis. Trajectory.along([0, T], [q0, q1], [v0, v1], [a0, a1], robot=robot) can"
+            )
+
+
+_OTHERS: dict[Layout, str] = {
+    "pinocchio": "linear before angular, in link axes, as in Pinocchio",
+    "mujoco": "linear before angular, the linear part in world axes, as in MuJoCo",
+    "drake": "angular before linear, both in world axes, as in Drake",
+}
+_FAR, _NEAR = 0.3, 0.05  # of the speed: what does not fit the positions, and what does
+_LEAST = 3  # steps between samples, from which something can be told
+
+
+def warn_of_other_frames(robot: Robot, t: Array, q: Array, v: Array) -> None:
+    """Where speeds (m, nv) of a free base do not fit its poses (m, nq), but would as another library means them.
+
+    What the poses say is ``difference(q_k, q_k+1) / dt``, the mean speed between two samples in link axes.
+    """
+    if not robot.is_floating or len(t) <= _LEAST or not all(np.isfinite(x).all() for x in (t, q, v)):
+        return
+    moved = robot.difference(q[:-1], q[1:])[:, :6] / np.diff(t)[:, None]
+    missed = {layout: _missed(robot, layout, q, v, moved) for layout in ("recursa", *_OTHERS)}
+    best = min(_OTHERS, key=lambda layout: missed[layout])
+    if missed["recursa"] > _FAR and missed[best] < _NEAR:
+        warnings.warn(
+            f"the speeds of the base do not fit its poses: they are {100.0 * missed['recursa']:.0f} % off as (angular, "
+            f"linear) in link axes, which is meant here, and {100.0 * missed[best]:.1f} % off as {_OTHERS[best]}. "
+            f'robot.reorder(v, names, layout="{best}", quantity="v", q=q) turns them into ours',
+            ConventionWarning,
+            stacklevel=user_level(),
+        )
+
+
+def _missed(robot: Robot, layout: Layout, q: Array, v: Array, moved: Array) -> float:
+    """By how much of their size speeds miss what the poses say, if they are in a layout."""
+    own = v[:, :6] if layout == "recursa" else _base_of(robot, layout, q, v)
+    mean = 0.5 * (own[:-1] + own[1:])
+    size = float(np.sqrt(np.square(moved).sum()))
+    return float(np.sqrt(np.square(mean - moved).sum())) / size if size > 0.0 else 0.0
+
+
+def _base_of(robot: Robot, layout: Layout, q: Array, v: Array) -> Array:
+    return robot.reorder(v, robot.joint_names, layout=layout, quantity="v", q=q)[:, :6]

@@ -12,18 +12,24 @@ from numpy.typing import ArrayLike
 
 from recursa import datasets
 from recursa.dynamics.configuration import is_flat
-from recursa.dynamics.losses import Losses, known_losses
+from recursa.dynamics.wrenches import Losses, known_losses
 from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.sweeps.batching import Array
-from recursa.trajectories import coordinates, csv_files, curves, inputs, laws
-from recursa.trajectories.bounds import Bound, Limits
+from recursa.trajectories import checks, coordinates, courses, csv_files, curves
+from recursa.trajectories.bounds import Bound, Limits, Violation, factor, violations
+from recursa.trajectories.checks import Posture
 from recursa.trajectories.coordinates import States
-from recursa.trajectories.courses import Ends, SplineKind, from_to, moving, points_in, spline_of, through
+from recursa.trajectories.courses import (
+    Ends,
+    SplineKind,
+    from_to,
+    moving,
+    points_in,
+    spline_of,
+    through,
+    warn_of_other_frames,
+)
 from recursa.trajectories.drives import Drive
-from recursa.trajectories.frames import warn_of_other_frames
-from recursa.trajectories.inputs import Posture
-from recursa.trajectories.limits import Violation, violations
-from recursa.trajectories.scaling import factor
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -87,8 +93,8 @@ class Trajectory:
         >>> rc.Trajectory.constant([0.3, 0.4], 2.0).sample(1.0)[0]
         array([0.3, 0.4])
         """
-        here = inputs.coordinates("q", q, robot)
-        still = curves.Cycloid(inputs.duration("T", T))
+        here = checks.coordinates("q", q, robot)
+        still = curves.Cycloid(checks.duration("T", T))
         return cls(
             *moving(robot, here, curves.Along(np.zeros(len(here) if robot is None else robot.nv), still)), robot=robot
         )
@@ -106,7 +112,7 @@ class Trajectory:
         array([1.])
         """
         start, step = from_to(q0, q1, robot)
-        return cls(*moving(robot, start, curves.Along(step, curves.Cycloid(inputs.duration("T", T)))), robot=robot)
+        return cls(*moving(robot, start, curves.Along(step, curves.Cycloid(checks.duration("T", T)))), robot=robot)
 
     @classmethod
     def quintic(
@@ -133,11 +139,11 @@ class Trajectory:
         """
         start, step = from_to(q0, q1, robot)
         ends = [
-            inputs.freedoms(name, value, robot, start)
+            checks.freedoms(name, value, robot, start)
             for name, value in (("v0", v0), ("v1", v1), ("a0", a0), ("a1", a1))
         ]
-        laws.require_one_axis(robot, step, ends)
-        breaks = np.array([0.0, inputs.duration("T", T)])
+        courses.require_one_axis(robot, step, ends)
+        breaks = np.array([0.0, checks.duration("T", T)])
         x = np.stack([np.zeros_like(step), step])
         return cls(
             *moving(robot, start, curves.hermite(breaks, x, np.stack(ends[:2]), np.stack(ends[2:]))), robot=robot
@@ -171,7 +177,7 @@ class Trajectory:
         (2.5, array([0. , 0.5, 2. , 2.5]))
         """
         start, step = from_to(q0, q1, robot)
-        law = laws.synchronised(step, velocity, acceleration, T)
+        law = courses.synchronised(step, velocity, acceleration, T)
         return cls(*moving(robot, start, curves.Along(step, law)), robot=robot)
 
     # ---- through points ----------------------------------------------------------------------------------------------
@@ -200,8 +206,8 @@ class Trajectory:
         array([[0. ], [1. ], [0.5]])
         """
         x, t = points_in(points, times, robot)
-        v = np.stack([inputs.freedoms(*given, robot, x[0]) for given in (("v0", v0), ("v1", v1))])
-        a = np.stack([inputs.freedoms(*given, robot, x[0]) for given in (("a0", a0), ("a1", a1))])
+        v = np.stack([checks.freedoms(*given, robot, x[0]) for given in (("v0", v0), ("v1", v1))])
+        a = np.stack([checks.freedoms(*given, robot, x[0]) for given in (("a0", a0), ("a1", a1))])
         if robot is not None:
             v, a = coordinates.coordinate_rates(robot.model, x[[0, -1]], v, a)
         return cls(*through(robot, curves.smoothest(t, x, (v[0], a[0], v[1], a[1]))), robot=robot)
@@ -256,8 +262,8 @@ class Trajectory:
             if a is not None:
                 raise StateError("a is given without v: give both, or q alone")
             return cls(*through(robot, curves.interpolated(t, x, "cubic", "not-a-knot")), robot=robot)
-        dx = inputs.freedoms("v", v, robot, x, rows=True)
-        ddx = np.zeros_like(dx) if a is None else inputs.freedoms("a", a, robot, x, rows=True)
+        dx = checks.freedoms("v", v, robot, x, rows=True)
+        ddx = np.zeros_like(dx) if a is None else checks.freedoms("a", a, robot, x, rows=True)
         if robot is not None:
             warn_of_other_frames(robot, t, x, dx)
             dx, ddx = coordinates.coordinate_rates(robot.model, x, dx, ddx)
@@ -296,7 +302,7 @@ class Trajectory:
         >>> q[:, 0].tolist(), v[:, 0].tolist()
         ([0.0, 0.5, 1.0], [0.0, 1.0, 0.0])
         """
-        when = inputs.times(t)
+        when = checks.times(t)
         flat = when.reshape(-1)
         inside = (flat >= self.start) & (flat <= self.end)
         q, v, a = self._states(np.clip(flat, self.start, self.end))
@@ -462,7 +468,7 @@ class Trajectory:
         return self._for(robot), t, dict(zip("qva", self.sample(t), strict=True))
 
     def _instants(self, times: ArrayLike | None) -> Array:
-        t = self.times() if times is None else inputs.times(times)
+        t = self.times() if times is None else checks.times(times)
         if t.ndim != 1:
             raise ShapeError(f"times has shape {t.shape}, expected (n,)")
         return t

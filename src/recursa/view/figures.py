@@ -14,18 +14,18 @@ from recursa.dynamics.configuration import moves_by_adding
 from recursa.dynamics.gathering import damping_coefficients, friction_coefficients
 from recursa.errors import shortened
 from recursa.model.columns import angular, coordinate_units, freedom_names
-from recursa.model.equations import NO_LINK, Closing, Telling, told_of
-from recursa.model.free_flyer import flies_freely
+from recursa.model.constraint_equations import NO_LINK, Closing, Telling, told_of
 from recursa.model.geometry import Geometry
 from recursa.model.model import WORLD, Joint, Link
+from recursa.model.rebase import flies_freely
 from recursa.model.stops import STOP_DAMPING, STOP_FREQUENCY, limited_joints
+from recursa.spatial.constants import principal_axes
 from recursa.spatial.inertia import RigidInertia
-from recursa.spatial.principal import principal_axes
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array
 from recursa.view.kernels import sizes
-from recursa.view.meshes import MOST_TRIANGLES, MeshShelf
+from recursa.view.mesh_files import MOST_TRIANGLES, MeshShelf
 
 if TYPE_CHECKING:
     from recursa.robot import Robot

@@ -11,8 +11,8 @@ from recursa.dynamics.configuration import moves_by_adding
 from recursa.errors import RecursaError
 from recursa.facade.export_questions import ExportQuestion
 from recursa.kernels.function import Spelled
-from recursa.model.free_flyer import flies_freely
 from recursa.model.model import Model
+from recursa.model.rebase import flies_freely
 
 MOST_BODIES = 80  # beyond that the code for dynamics is larger than all else
 

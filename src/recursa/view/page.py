@@ -25,7 +25,7 @@ from recursa.sweeps.batching import Array, as_array
 from recursa.version import __version__
 from recursa.view.figures import figure_of, shelf_for
 from recursa.view.kernels import page_kernels, script
-from recursa.view.meshes import MeshShelf
+from recursa.view.mesh_files import MeshShelf
 from recursa.view.motions import Recording, Taken, panels
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def robot_page(
     """The page of a robot at a configuration: neutral, within the joints' ranges, if none is given.
 
     A page that is ``live`` follows what its server ("events") or the page around it ("parent") says; ``formulas`` are
-    those of :mod:`recursa.view.formulas`, and ``letters`` what formulas that are typed in the page consist of, where
+    those of :mod:`recursa.view.formula_desk`; ``letters`` are what formulas typed in the page consist of, where
     somebody answers.
     """
     shown = posture(robot, q)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import ArrayLike
 
 from recursa.errors import RecursaError
-from recursa.view.formula_desk import FormulaDesk
-from recursa.view.formulas import letters
+from recursa.view.formula_desk import FormulaDesk, letters
 from recursa.view.page import Message, Recorded, play_message, robot_page, show_message
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import ArrayLike
 
 from recursa.errors import not_installed
-from recursa.view.formula_desk import FormulaDesk
-from recursa.view.formulas import letters
+from recursa.view.formula_desk import FormulaDesk, letters
 from recursa.view.page import Recorded, play_message, robot_page, show_message
 
 if TYPE_CHECKING:

@@ -17,15 +17,14 @@ from operator import add
 from typing import NamedTuple
 
 from recursa.dynamics import compliance
-from recursa.dynamics.articulated import ELIMINATE, Elimination, filtered, smoothed
+from recursa.dynamics.articulated_bodies import ELIMINATE, Elimination, filtered, smoothed
 from recursa.dynamics.compliance import yielding
 from recursa.dynamics.gathering import Block, Entries, block_entries, inward_entries, joint_matrix, own_entries
 from recursa.model.model import Model
-from recursa.spatial.inertia import ArticulatedInertia
+from recursa.spatial.inertia import ArticulatedInertia, Force, Motion
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_two_apart, from_each_inward, tip_to_base
-from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions, in_root
+from recursa.walks.jacobians import AT_REST, BUFFERS, Forces, Motions, in_root
 
 
 class Hinge(NamedTuple):
