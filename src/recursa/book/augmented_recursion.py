@@ -160,6 +160,9 @@ def augmented_bias_plan(*, springs: bool = False) -> Plan:
     return Plan("augmented", AUGMENTED_BUFFERS, sweeps)
 
 
+# ---- the off-line step of Algorithm 5.7 as data: what of the augmented links does not depend on the state ------------
+
+
 Array = NDArray[np.float64]
 
 

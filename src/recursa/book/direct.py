@@ -129,6 +129,11 @@ def direct_plan(*, losses: bool = False, springs: bool = False) -> Plan:
     )
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Forward dynamics without the mass matrix: ``D qdd = tau - b`` by conjugate gradients, and by least squares (6.2.17).
+# Both work on arrays of any numbers with batch axes in front: floats, and the scalars that count their arithmetic.
+
+
 _ROUNDS = 20  # of n iterations each; without rounding one does
 _ENOUGH = 1e-8  # of the right-hand side may be left, 1e-2 in single precision
 

@@ -216,6 +216,13 @@ HOLLERBACH_3X3 = two_sweeps(
 """Algorithm 5.2, with prismatic joints."""
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Inverse dynamics by Kane's equations: partial velocities times inertia forces, (5.2.36) and (5.2.37), base axes.
+# ``tau_i = sum over links j outward of i of (dw_j/dqd_i . M_cj + drd_j/dqd_i . F_j)``. The partial velocities of a
+# joint that turns are z_i and ``z_i x r_{i,j}``, those of one that slides 0 and z_i, so that two sums over the links
+# outward do: of the forces, and of the moments about the base's origin.
+
+
 def rates_in_base(
     joint: Joint, pose: Transform, above: Transform, parent: LinkRates, v: Sequence[Scalar], a: Sequence[Scalar]
 ) -> LinkRates:

@@ -40,6 +40,11 @@ from recursa.waits import spoken
 if TYPE_CHECKING:
     import casadi
 
+
+# ---- -----------------------------------------------------------------------------------------------------------------
+# C text compiled by the system's compiler into a library that others load; kept with our compiled kernels.
+
+
 _FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-math-errno", "-w")
 _ENDING = {"darwin": ".dylib"}.get(sys.platform, ".so")
 
@@ -351,6 +356,9 @@ class _Body:
         sizes = f"*sz_arg = {len(inputs)}; *sz_res = {len(outputs)}; *sz_iw = 0; *sz_w = {self.used};"
         arguments = ", ".join(f"long long *sz_{what}" for what in ("arg", "res", "iw", "w"))
         yield f"EXPORTED int {name}_work({arguments})\n{{\n    {sizes}\n    return 0;\n}}\n"
+
+
+# ---- CasADi functions of compiled C: our kernels with their derivatives, loaded as an external function --------------
 
 
 MOST = 3_000  # operations of a function that is spelled out with its derivatives; compilers take seconds for those

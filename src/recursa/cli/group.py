@@ -18,6 +18,10 @@ from recursa.bundled import BUNDLED, FILES
 from recursa.errors import did_you_mean
 from recursa.formats.source import SUFFIXES
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Help texts from source files: sentences about verbs that are not imported, docstrings that -OO has dropped.
+
+
 SENTENCE = 500  # characters, more than any first sentence of a help text: lines are wrapped, never cut
 
 

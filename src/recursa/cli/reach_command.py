@@ -19,6 +19,9 @@ from recursa.errors import StateError, unknown_name
 from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.sweeps.batching import Array
 
+# ---- goals of ``recursa ik`` from text: "position flange 0.3 0.2 0.4 priority=1" -------------------------------------
+
+
 _QUATERNION = 1e-3  # by which the norm of one that was typed may miss 1
 Numbers = Sequence[float]
 

@@ -131,6 +131,9 @@ def _worst(out: Console, result: rc.StudyResult, title: str, values: Any, rows: 
         out.print(escape(f"  recursa study show {quote(str(result.path))} --row {row}{page}"), soft_wrap=True)
 
 
+# ---- studies as YAML files: a robot, what is varied, what is computed, where the results go --------------------------
+
+
 _RUNNING = ("store", "block", "compress", "keep_bits")
 _SAID = ("robot", "floating", "mimic", *_RUNNING)
 _DESCRIBED = ("vary", "compute", "samples", "seed", "keep", "design", "payload_at")

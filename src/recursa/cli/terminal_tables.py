@@ -129,6 +129,10 @@ def _part(table: Table, columns: Sequence[int], keys: int, widths: Sequence[int]
     return part
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Where the command line writes: texts of files do not command the terminal, and readers may leave before the end.
+
+
 class PlainOutput:
     """A stream for text that has no commands for terminals: escapes and turned directions in it are spelled out.
 

@@ -51,6 +51,9 @@ def response_entries(model: Model, values: Values) -> Iterator[Scalar]:
     return flat([*K, *([demanded[i][k] for i in range(n)] for k in range(model.ncon))])
 
 
+# ---- how many freedoms constraints leave, and which speeds determine the others --------------------------------------
+
+
 class Mobility(NamedTuple):
     """What constraints leave at a configuration: ``freedoms`` = nv - ``rank``, and the names of ``independent`` speeds.
 

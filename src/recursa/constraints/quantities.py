@@ -375,6 +375,9 @@ IMPULSES = Quantity(
 )
 
 
+# ---- impacts in which all constraints of a robot begin to hold in one instant ----------------------------------------
+
+
 class Impact(NamedTuple):
     """The outcome of an impact.
 

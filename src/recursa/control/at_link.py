@@ -25,6 +25,8 @@ from recursa.trajectories import checks
 from recursa.trajectories.bounds import per_freedom
 from recursa.trajectories.curves import Cycloid
 
+# ---- PoseLine: a pose that moves straight and turns about one axis ---------------------------------------------------
+
 
 class PoseLine:
     """From one pose to another in time T: the origin on a straight line, the axes turned about one axis, as a cycloid.

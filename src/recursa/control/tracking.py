@@ -111,6 +111,9 @@ PULL = Quantity(
 )
 
 
+# ---- ComputedTorque: inverse dynamics with feedback ------------------------------------------------------------------
+
+
 class ComputedTorque(Law):
     """Follows a motion: ``tau = M(q) (a_d + damping (v_d - v) + stiffness (q_d - q)) + bias(q, v)``.
 
@@ -174,6 +177,9 @@ class ComputedTorque(Law):
 
     def _lost(self, v: Array) -> Array:
         return self.robot.joint_losses(v, losses=self.losses) if self.losses else np.zeros_like(v)
+
+
+# ---- GravityPD: springs and dampers at the joints, and gravity compensated -------------------------------------------
 
 
 class GravityPD(Law):
@@ -260,6 +266,9 @@ class GravityPD(Law):
         if self.moving:
             raise StateError("the Lyapunov function is about a posture that is held, and this target moves")
         return np.asarray(self.target)
+
+
+# ---- RateDamping: control 8.1 of Jain and Rodriguez ------------------------------------------------------------------
 
 
 class RateDamping(Law):

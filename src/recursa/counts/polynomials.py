@@ -87,6 +87,11 @@ def _interpolated(values: Mapping[int, int]) -> Polynomial:
     return Polynomial(tuple(total))
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Constants without rounding, so that what is zero or one by the structure of an arm is exactly that in a count.
+# With floats ``s (-d s) + c (d c) - d`` may be 1e-17, which would be counted as a number to add.
+
+
 _SAME = 1e-12
 
 

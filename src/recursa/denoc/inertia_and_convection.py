@@ -227,6 +227,9 @@ CONVECTIVE_MATRIX = Quantity(
 )
 
 
+# ---- gaussian elimination of a symmetric matrix from its last row up. Saha (40)-(45) ---------------------------------
+
+
 class EliminationStep(NamedTuple):
     """One step of the reverse Gaussian elimination: row ``row`` times ``multipliers`` is taken off the rows above."""
 

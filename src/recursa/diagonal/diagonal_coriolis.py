@@ -246,6 +246,16 @@ ONE_FREEDOM = ("7.1", "7.10")
 """The forms that hold for joints with one freedom."""
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# The mass matrix as a metric: its connection and its curvature. When can an arm be decoupled for good?
+#
+# Jain & Rodriguez, Lemma 2.2: coordinates in which the mass matrix is constant exist near a configuration exactly where
+# the curvature tensor is zero. The paper has coordinates; speeds of spherical, planar and free joints are no rates of
+# coordinates, so everything here is along the fields e_i of unit speeds, whose brackets are ``[e_i, e_j] = c_ijk e_k``
+# (:attr:`JointKind.structure <recursa.model.joint_kind.JointKind.structure>`). Where all brackets are zero these are
+# the paper's formulas. Plain arrays; sensitivities and Christoffel symbols come from ``metric_quantities.py``.
+
+
 def structure_of(model: Model) -> list[tuple[int, int, int, float]]:
     """Structure constants (i, j, k, c) of a robot's speeds: those of its joints, which do not mix."""
     return [

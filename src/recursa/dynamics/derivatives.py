@@ -272,6 +272,9 @@ def named_matrix(model: Model, values: Values, name: str) -> Iterator[Scalar]:
     return joint_matrix(model, values.lists.get(name, []), symmetric=name in ("by_a", "rows"))
 
 
+# ---- linear models in discrete time: the exponential of a matrix, for batches ----------------------------------------
+
+
 _ORDER = 8  # of the Pade approximant: 1e-17 where the norm is below one half
 
 

@@ -135,6 +135,9 @@ def speed_index(joint: Joint, freedom: int) -> tuple[int, float | None]:
     return joint.v_start + freedom, None if joint.tie is None else joint.tie.multiplier
 
 
+# ---- what many quantities in joint space share: how a result is gathered, and units ----------------------------------
+
+
 ACCELERATIONS = "rad/s^2 for rotations, m/s^2 for translations; places as in v"
 MASSES = "kg m^2 for rotations, kg for translations, kg m mixed; rows and columns as in v"
 

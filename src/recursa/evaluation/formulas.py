@@ -24,6 +24,8 @@ from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import run
 from recursa.sweeps.plan import Plan
 
+# ---- the same recipes on other numbers than floats: one state at a time, on arrays of any scalars --------------------
+
 
 class ScalarEvaluator(Evaluator):
     """Symbols go the way that kernels go, with what may move moved; numbers go the plain way."""

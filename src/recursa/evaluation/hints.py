@@ -148,6 +148,11 @@ def user_level() -> int:
     return level
 
 
+# ---- lengths and masses that are valid numbers and look as if another unit was meant: millimetres, grams -------------
+# Like the hints on angles and quaternions these are a :class:`recursa.ConventionWarning`: nothing is refused, nothing
+# converted.
+
+
 _BEYOND = 30.0  # times the size of the robot; what is meant in millimetres is a thousand times as far
 _HEAVY = 5.0  # times the mass of the robot
 

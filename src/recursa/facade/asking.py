@@ -118,6 +118,9 @@ class ScalarQuestion:
         return RecursaError(f"robot '{self.model.name}': {self.quantity.name} cannot be {self.wanted}: {why}")
 
 
+# ---- equations to be read: quantities of a robot as SymPy formulas ---------------------------------------------------
+
+
 class SymbolicMethods(Facade):
     """Equations to be read."""
 

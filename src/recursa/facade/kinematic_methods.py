@@ -258,6 +258,9 @@ class KinematicsMethods(Facade):
         """
 
 
+# ---- how well a link can be moved: errors of poses, manipulability, condition, singular directions -------------------
+
+
 class SingularDirections(NamedTuple):
     """What :meth:`Robot.singular_directions` returns, the direction that is moved with most ease first.
 

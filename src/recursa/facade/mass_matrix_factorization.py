@@ -132,6 +132,9 @@ class FactorizationMethods(Facade):
         return Factorization(entries, as_array(self.model, "q", q, coordinates=True).copy(), self)
 
 
+# ---- forward dynamics as filtering and smoothing: what a robot says of every step on the way -------------------------
+
+
 class Filtering(NamedTuple):
     """What :meth:`Robot.filtering` returns, each with the batch axes in front.
 

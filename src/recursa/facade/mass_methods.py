@@ -298,6 +298,9 @@ class MassPropertyMethods(Facade):
         """
 
 
+# ---- the mass matrix and its relatives -------------------------------------------------------------------------------
+
+
 class MatrixMethods(Facade):
     """Matrices of the equations of motion."""
 

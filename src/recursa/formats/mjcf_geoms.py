@@ -139,6 +139,12 @@ def _number(text: str | None, otherwise: float) -> float:
         return otherwise
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Masses and moments as MuJoCo accepts them: positive, within the triangle inequality, and some in every moving body.
+# What moves is a link with everything that is fixed to it. MuJoCo looks at every link alone: where it would refuse one
+# of them, all of their mass is written with the link that carries the others.
+
+
 LEAST = 2e-15
 """MuJoCo requires masses and moments of moving bodies above 1e-15: where there is nothing, this is written."""
 

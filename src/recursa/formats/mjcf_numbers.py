@@ -147,6 +147,10 @@ def unbounded(value: float) -> float:
     return math.copysign(math.inf, value) if abs(value) >= ENDLESS else value
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Names for everything in a compiled MJCF model: MuJoCo needs none, and lets a body, a joint and a site share one.
+
+
 class Names(NamedTuple):
     """Names by number; those of links differ from each other, and those of joints.
 

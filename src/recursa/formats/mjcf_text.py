@@ -22,6 +22,9 @@ from recursa.formats.source import Assets, Source
 from recursa.formats.xml import Element, clipped, is_ordinary, parse, start_tag
 from recursa.model.description import Note
 
+# ---- what there is in an MJCF model before it is compiled, and how many elements it stands for -----------------------
+
+
 MAX_ELEMENTS = 20_000  # copies included; the compiler's time grows with the square, to some seconds
 
 SILENT = {"visual", "statistic", "size", "custom", "sensor", "camera", "light", "texture", "material", "lengthrange"}

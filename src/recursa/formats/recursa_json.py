@@ -191,6 +191,10 @@ def _require_count(numbers: tuple[object, ...], count: int, what: str, place: st
         raise ModelError(f"{place}: {what} takes {count} numbers or none, not {len(numbers)}")
 
 
+# ---- A model as text that makes the same model again, to the bit: what files of runs carry ---------------------------
+# URDF is not enough for that: its angles round, and gravity, a free base or ties are no part of it.
+
+
 def model_text(model: Model) -> str:
     """The model's description with its options as JSON; numbers keep all their bits.
 
@@ -210,6 +214,15 @@ def model_from_text(text: str) -> Model:
     gravity, mimic = description.gravity or STANDARD_GRAVITY, description.mimic or "free"
     bare = replace(description, gravity=None, floating=False, mimic=None)
     return assemble(bare, gravity=gravity, floating=description.floating, mimic=mimic)
+
+
+# ---- constraints in a file of their own, for robots whose format has no words for them: YAML or JSON -----------------
+#     constraints:
+#       - {type: Loop, kind: revolute, link: coupler, other: rocker, at: [0.6, 0, 0], at_other: [0.5, 0, 0]}
+#       - {type: JointRelation, coefficients: {finger1: 1.0, finger2: -1.0}}
+#
+# Keys are the fields of :class:`~recursa.Loop`, :class:`~recursa.Contact`, :class:`~recursa.JointRelation` and
+# :class:`~recursa.Prescribed`, as in robot files of our own.
 
 
 KEY = "constraints"

@@ -27,6 +27,9 @@ from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
 from recursa.spatial.vec3 import SymMat3, Vec3
 
+# ---- the links of SDF: masses and shapes. Meshes are references; no file is opened -----------------------------------
+
+
 _DIAGONAL = ("xx", "yy", "zz")
 _SIZES: dict[str, tuple[str, ...]] = {
     "sphere": ("radius",),

@@ -17,6 +17,9 @@ from recursa.model.joints import KINDS
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
 from recursa.spatial.vec3 import X_AXIS, Z_AXIS, Vec3
 
+# ---- gearboxes of SDF, as relations between the joints on which their wheels turn ------------------------------------
+
+
 _PARALLEL = 0.999999  # cosine of the angle between axes that are the same
 
 

@@ -368,6 +368,9 @@ def _per_freedom(element: Element, attribute: str, nv: int, owner: str) -> tuple
     return tuple(values)
 
 
+# ---- ROS packages: folders with a ``package.xml`` that names them, and where an installed ROS keeps them -------------
+
+
 _PACKAGE_SIZE = 1024 * 1024
 
 

@@ -155,6 +155,10 @@ def wrong_count(element: Element, attribute: str, owner: str, needed: str, got: 
     return element.error(f"{owner}: {shown} needs {needed}, got {got or 'none'}")
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# URDF: visual and collision elements, there and back. Meshes and textures are references; no file is opened.
+
+
 SIZE_ATTRIBUTES = {
     "box": ("size",),
     "sphere": ("radius",),

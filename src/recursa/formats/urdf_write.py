@@ -201,6 +201,10 @@ def _origin(placement: Transform) -> list[str]:
     return [empty_tag("origin", attributes)] if attributes else []
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# What URDF cannot hold: the parts of a robot that make other programs refuse the file, and those that they ignore.
+
+
 _OUR_TYPES: tuple[JointType, ...] = ("spherical", "translation", "helical")
 """Joint types that only Recursa reads: other programs refuse a file that has one."""
 

@@ -15,6 +15,10 @@ from recursa.formats.expressions import Names, evaluate, plain_names
 from recursa.formats.source import Assets
 from recursa.formats.yaml_text import parse_yaml
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Properties and macros of a xacro file by name: scopes that see those they stand in, values found when first asked.
+
+
 Evaluate = Callable[[str, "Scope"], Any]
 """What makes a value of a property's text, in the scope that it was defined in."""
 

@@ -20,6 +20,9 @@ from recursa.errors import ModelError
 from recursa.formats.file_bytes import MAX_SIZE
 from recursa.model.description import Note
 
+# ---- XML written: elements as lines of text, numbers so that they are read back to the bit ---------------------------
+
+
 HEAD = '<?xml version="1.0" encoding="utf-8"?>'
 
 _ESCAPES = str.maketrans(

@@ -13,6 +13,9 @@ from typing import Any
 
 from recursa.errors import ModelError
 
+# ---- JSON read with care: no number too large for a float, no key twice, no nesting without end ----------------------
+
+
 LONGEST = 400
 """Digits and letters of a number."""
 

@@ -19,6 +19,10 @@ from recursa.sweeps.batching import Array, as_array, as_numbers, fitting
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+
+# ---- what the tools for free flyers share: checked arguments, products and solutions over batches --------------------
+
+
 BASE = 6  # speeds of the base, the first of v
 
 

@@ -243,6 +243,9 @@ def reaction_null_rates(
     return into(out, times(reaction_null_projector(robot, q, of=of, threads=threads), wished))
 
 
+# ---- joints that move in a known way, and the base that goes along while momentum stays ------------------------------
+
+
 JointRates = Callable[[float, Array], ArrayLike]
 Speeds = Callable[[float, Array], Array]
 _NOTHING = np.zeros(1)

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 
+# ---- poses and velocities of many links as arrays; quaternions are (x, y, z, w) --------------------------------------
+
+
 @dataclass(frozen=True)
 class LinkPoses:
     """Origins (..., N, 3) and quaternions (..., N, 4) of all bodies."""

@@ -176,6 +176,9 @@ def _spread(left: Array, used: Array, columns: int, robust: bool) -> Array:
     return share * 1.4826 * middles
 
 
+# ---- A robot from identified numbers ---------------------------------------------------------------------------------
+
+
 def changed_robot(unknowns: Unknowns, values: Array, change: Array, covariance: Array) -> tuple[Robot, Array, Array]:
     """The robot with identified numbers, its parameters (or those of the load), and their covariance."""
     robot = unknowns.robot

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
     from recursa.robot import Robot
 
+
+# ---- -----------------------------------------------------------------------------------------------------------------
+# How well a motion tells parameters apart: condition number, determinant, and what stays unknown, by name.
+
+
 _RANK = 1e-9  # of the largest singular value: below, columns depend on each other
 _PART = 0.3  # of the largest entry of a direction that is not excited: what it is mainly made of
 

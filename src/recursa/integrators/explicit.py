@@ -48,6 +48,10 @@ def explicit_euler(on: Mechanics[Q, A], q: Q, v: A) -> tuple[Q, A]:
     return on.moved(q, on.combined(None, (1.0, speeds))), on.combined(v, (1.0, rate))
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# At which fractions of a step an integrator looks, found by following it with mechanics that move nothing.
+
+
 class _Stages:
     """Mechanics that only note at which fractions of a step slopes are asked for."""
 
@@ -78,6 +82,10 @@ def stages_of(scheme: Scheme) -> tuple[float, ...]:
     on = _Stages()
     scheme(on, 0, 0)
     return tuple(on.found)
+
+
+# ---- -----------------------------------------------------------------------------------------------------------------
+# The integrators there are: an entry here appears in ``simulate``, ``rollout``, the command line and the docs.
 
 
 Use = Literal["simulate", "rollout", "links"]

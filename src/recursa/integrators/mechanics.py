@@ -58,6 +58,10 @@ class ArrayStep:
         return v, v
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Functions that users give: called with copies of the state, and when one raises, the exception learns the time.
+
+
 _CAME_OUT = "This came out of "
 
 

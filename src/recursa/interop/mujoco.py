@@ -27,6 +27,8 @@ from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
 from recursa.spatial.vec3 import ZERO
 
+# ---- robots as MuJoCo reads them itself: URDF and MJCF files; and its quaternions ------------------------------------
+
 
 def quaternion_of(rotation: Array) -> Array:
     """w first, as MuJoCo has it."""

@@ -221,6 +221,9 @@ def _inertia(pin: Any, inertia: Any) -> Any:
     return made
 
 
+# ---- pinocchio's answers about a robot: from its own reading of the URDF, or from our model handed over --------------
+
+
 class InPinocchio(Peer):
     """A robot in Pinocchio."""
 

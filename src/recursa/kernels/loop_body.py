@@ -15,6 +15,10 @@ from recursa.sweeps.plan import BODIES
 if TYPE_CHECKING:
     from recursa.kernels.loop_emit import Loops
 
+
+# ---- where the numbers are that the code of one class reads and stores in one sweep, for every language --------------
+
+
 Column = tuple[Any, ...]  # of the table of integers: what it says, and of which sweep or input
 
 

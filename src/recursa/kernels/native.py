@@ -24,6 +24,16 @@ from typing import Any
 
 from recursa.kernels.writer import Shape
 
+# ---- object code kept on disk, so that a kernel is compiled once per machine and not once per process ----------------
+# What else is known of a kernel (``records.py``) lies beside it, in entries of the same kind. An entry is named by a
+# hash of everything that decides its content, written to a temporary file and renamed into place, and carries a
+# checksum: what is damaged, truncated, foreign or a link is made again and replaced, never loaded. The directory has to
+# be private to the user, because what lies in it is executed. Trouble with the file system is no error: the cache is
+# then simply not used.
+#
+# ``RECURSA_CACHE`` moves the directory (``off`` does without), ``RECURSA_CACHE_MB`` bounds its size.
+
+
 FORMAT = 1
 DEFAULT_MIB = 256
 _MAGIC = b"recursa\0"

@@ -12,6 +12,9 @@ from collections.abc import Sequence
 
 from recursa.kernels.writer import Shape, Writer
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Float64 arithmetic in every lane, whatever the kernel's number type: functions inside kernels are made of it.
+
 
 class Doubles:
     """Writes operations on float64 numbers, one for every lane.
@@ -226,6 +229,12 @@ class _Angles(Doubles):
         one = Shape(1)
         entries = [self.writer.lane(x, lane, self.shape) for lane in range(self.width)]
         return self.writer.gathered([self.writer.call(name, entry, shape=one) for entry in entries], self.shape)
+
+
+# ---- the angle of a point, atan2, inside a kernel: one quotient and a polynomial, without branches -------------------
+# Of both coordinates, without their signs, the smaller one is divided by the larger one, r; beyond tan(pi/8) the point
+# is turned back by pi/4 first. A multiple of pi/4 is added in the end, in two parts. Zeros with signs, infinities and
+# nan are as in C. float32 kernels do this in float64.
 
 
 _QUARTER = (0.7853981633974483, 3.061616997868383e-17)  # pi/4

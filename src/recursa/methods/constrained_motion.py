@@ -203,6 +203,10 @@ CONSTRAINT_CHANGES = Quantity(
 )
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Torques of the joints that have motors, while the constraints of the robot carry what they can, as quantities.
+
+
 Motors = tuple[str, ...]
 
 

@@ -323,6 +323,9 @@ EQUATIONS_OF_MOTION = Quantity(
 )
 
 
+# ---- hybrid dynamics as a quantity: by one plan, or by the mass matrix where joints are tied -------------------------
+
+
 def _hybrid_dynamics(
     of: Subject, given: Names, *, prescribed: tuple[str, ...], losses: Losses = False
 ) -> Recipe | Composed:

@@ -92,6 +92,9 @@ def _around(description: Description, base: str, way: set[str]) -> Description:
     return pruned(description, links, joints)
 
 
+# ---- one robot on another: its root link welded to a link of the other's ---------------------------------------------
+
+
 def attached(base: Description, other: Description, at: str, placement: Transform, prefix: str) -> Description:
     """Both in one; names that both have are an error that proposes a prefix.
 

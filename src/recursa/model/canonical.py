@@ -28,6 +28,11 @@ from recursa.spatial.scalars import Formula, Scalar, Subtraction, cos, sin
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Screw, ScrewChain, Transform
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, Z_AXIS, ZERO, SymMat3, Vec3
 
+# ---- zeros that rounding hides: what is left of terms that cancel is told from a number that is small ----------------
+# ``0.3 - (0.1 + 0.2)`` is 6e-17, and code that is generated from it would multiply by it for ever. Whether a number is
+# such a remainder cannot be seen from the number; it can from the terms that it was added up from.
+
+
 _ROUNDING = 1e-14  # of the terms: some fifty times what one operation loses
 
 
@@ -326,6 +331,16 @@ def _direction(x: float, y: float) -> tuple[float, float]:
 
 def _clean(value: float) -> float:
     return 0.0 if abs(value) < _SNAP else float(value)
+
+
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Inertial parameters moved inward, to where they cost less: what a joint cannot tell apart belongs to its parent too. A
+# body that is symmetric about a revolute joint's axis and has no moment about it moves its parent in the same way
+# whether it turns or not: mass m on the axis, first moment h along it, equal moments s across it. So ``(m, h, s)`` of a
+# body can be handed to its parent, and three of its ten parameters be zero. On a prismatic joint it is the whole moment
+# of inertia, six parameters. Torques, accelerations and the mass matrix stay what they were, exactly; the bodies are
+# then no longer bodies that could be built. (Regrouping of base inertial parameters, after Khalil & Kleinfinger and
+# Mayeda.)
 
 
 Zeroed = Literal["inertia", "euler"]

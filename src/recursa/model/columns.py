@@ -83,6 +83,9 @@ def _names(joint: Joint, parts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{joint.name}.{part}" for part in parts) or (joint.name,)
 
 
+# ---- symbols that stand for numbers of a robot: which there are, and values put in their place -----------------------
+
+
 _Record = TypeVar("_Record")
 
 

@@ -30,6 +30,14 @@ from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, Vec3
 
+# ---- joints that are chains of simple ones: universal, Euler angles, any list of parts -------------------------------
+# Every joint kind has its motions H* constant in the moving frame. Where they change with q, as in a universal joint,
+# the joint becomes several, with links without mass between them; here is the one place where that is done, for every
+# reader.
+#
+# Joint "wrist" with parts 1 and 2 becomes joints "wrist.1" and "wrist.2", and "wrist.1" is also the link between them.
+
+
 _AXES = {"x": X_AXIS, "y": Y_AXIS, "z": Z_AXIS}
 
 

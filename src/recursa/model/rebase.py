@@ -121,6 +121,9 @@ def _not_movable(record: JointRecord, what: str, values: Sequence[float], why: s
     )
 
 
+# ---- whether a robot flies freely: it hangs on one free joint, and nothing else holds it -----------------------------
+
+
 def flies_freely(model: Model) -> bool:
     """Whether it does, with independent joints."""
     roots = [joint for joint in model.joints if joint.parent == WORLD]

@@ -58,6 +58,9 @@ from recursa.operators.symbols import OF_CONSTRAINTS, Kind, Local, Structure
 from recursa.operators.values import Lowered, Value, input_name, operand_of
 from recursa.sweeps.input_kinds import has_own_name
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# What goes from body to body: phi, psi, their shifts, their transposes, and neighbours that are one recursion.
+
 
 def is_leaf(expression: Expression, kind: Kind) -> bool:
     """Whether it is this letter."""

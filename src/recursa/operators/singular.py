@@ -28,6 +28,9 @@ from recursa.operators.shapes import ONE
 from recursa.operators.symbols import Kind, Structure
 from recursa.sweeps.batching import Array, Batch, prepare
 
+# ---- the matrices themselves: the obvious evaluation of an expression, and the oracle of every other -----------------
+# Leading axes are the batch.
+
 
 def dense(expression: Expression, q: ArrayLike, v: ArrayLike | None = None, **vectors: ArrayLike) -> Array:
     """The matrix (..., rows, columns) of an operator expression, or the vector (..., n), at a state.

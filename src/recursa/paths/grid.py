@@ -83,6 +83,10 @@ def _turning_points(robot: Robot, path: Path, points: int) -> Array:
     return high
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Switches inside intervals: where a motion changes from one limit to another, to the place and not to the grid.
+
+
 KINK = 0.02  # of the largest |u|: by which u before and after an interval differ that is looked at
 NEAR = 1e-4  # of an interval: shorter pieces would lose digits of u
 EDGE = 1e-9  # of x and of limits: on the edge of what is allowed

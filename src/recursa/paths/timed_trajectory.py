@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
     from recursa.robot import Robot
 
+
+# ---- the motion along a path in time: ds/dt and d2s/dt2 piece by piece, as exact functions ---------------------------
+
+
 _NEWTON = 60
 _FLAT = 1e-6  # of bend t^2, below which sine and cosine are their series
 
@@ -253,6 +257,9 @@ class TimedTrajectory(Trajectory):
         path = self.timing.path
         along = f"s from {path.start:g} to {path.end:g}"
         return f"<TimedTrajectory of {self.nq} coordinates, 0 to {self.end:g} s, along {along}>"
+
+
+# ---- the picture of a timing: speed along the path over the place, under the maximum velocity curve ------------------
 
 
 _MOST = 2.2  # times the motion's largest speed: how high the picture goes

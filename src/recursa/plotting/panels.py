@@ -134,6 +134,9 @@ def _draw_limits(axes: Any, panel: Panel) -> None:
                 axes.axhline(limit, color=colour(panel.numbers.get(name, place)), lw=0.9, ls=(0, (5, 4)), alpha=0.7)
 
 
+# ---- where a link can be: sections through a cloud of points, and the cloud in space ---------------------------------
+
+
 _SLAB = 0.08  # of the longest side: how thick sections are
 _CELLS = 34  # hexagons along a side
 _SHOWN = 15000  # points in space, more hide each other
@@ -196,6 +199,10 @@ def draw_workspace(
     return saved(figure, path, dpi=dpi)
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# The diagonal coordinates of a state as a picture: the arm, inertias, rates and the causes of Coriolis terms.
+
+
 _GREY = "#b0b0b0"
 _MOST_NAMES = 16
 
@@ -249,6 +256,9 @@ def _bars(axes: Any, names: list[str], groups: dict[str, Array]) -> None:
         place if few else [], names if few else [], rotation=30 if few else 0, ha="right" if few else "center"
     )
     axes.grid(axis="y", alpha=0.3)
+
+
+# ---- what studies found, as pictures: distributions of outputs, and their means over two varied numbers --------------
 
 
 _PANELS = 12

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 _SOLVED, _INFEASIBLE = (1, 2), -1
+
+
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Small quadratic programs by DAQP, and the least violation where their constraints contradict each other.
+
+
 _MARGIN = 1e-9  # by which rows that cannot be kept are moved further than they must be, so that rounding is no obstacle
 
 

@@ -24,6 +24,9 @@ from recursa.model.model import Model
 from recursa.reach.tasks import MASS_CENTER
 from recursa.sweeps.batching import Array, as_numbers
 
+# ---- numbers that users hand in: poses that have to be some ----------------------------------------------------------
+
+
 ROTATION_TOLERANCE = 1e-6  # by which the rotation of a wanted pose may miss being one
 
 

@@ -27,6 +27,13 @@ from recursa.sweeps.batching import Array, fitting
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Where searches start and what they go by: many targets, each from several starts; the first that leads there counts.
+# What becomes of a target depends on its own starts alone, in their order, never on what else is in the batch: see
+# ``_search.c``, and ``tests/search_oracle.py``, which says the same in NumPy.
+
+
 SPREAD = 64  # configurations; twice as many save a fifth of the steps, and take as long to be compared
 _SEED = 0
 _FARTHEST = 1.0  # rad, m: of a step from the neutral configuration, where there are loops

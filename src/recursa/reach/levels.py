@@ -229,6 +229,13 @@ def _shortened(share: Scalar, start: Scalar, more: Scalar, bound: tuple[Scalar, 
     return where(beyond, gap / where(beyond, size, 1.0), share)
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Constraints of a robot as tasks: loops that have to stay closed, relations of joints that have to hold.
+# They come before all goals, so that what is found obeys them even where a goal cannot be met. What is missing of an
+# equation ``phi(q) = 0`` is ``-phi``, and its wrenches are those of the constraint's own rows, carried to the world
+# origin.
+
+
 @dataclass(frozen=True)
 class Closure(Task):
     """A loop; ``number`` is its own among the equations of the robot, and tells it from others."""

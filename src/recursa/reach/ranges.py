@@ -101,6 +101,16 @@ def joints_named(model: Model, option: str, names: Sequence[str] | None) -> froz
     return numbers
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# How fast joints may go in the next instant, so that they keep their speeds and accelerations and can stop in time.
+# At a distance d from a limit, a joint that goes on with speed u for a time step and then slows down with its largest
+# deceleration a comes to rest where ``u dt + u^2 / (2 a) = d``, hence
+#
+#     u <= a (sqrt(dt^2 + 2 d / a) - dt),      without a limit of acceleration  u <= d / dt.
+#
+# Who has kept to it can keep to it: slowing down by ``a dt`` leads to a speed that is allowed a step later.
+
+
 class Bounds(NamedTuple):
     """Lowest and highest speeds (nv,), and which freedoms break a limit whatever they do: of position, of velocity."""
 

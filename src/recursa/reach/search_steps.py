@@ -194,6 +194,13 @@ def _errors(tasks: list[list[Equation]]) -> list[Scalar]:
     return [one.error for task in tasks for one in task]
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# The functions that a search is made of, for one robot and the tasks it has: compiled for lanes, or as they are. Four
+# of them: what the tasks need of a configuration, a step, how far a configuration is from the goals, and the way along
+# which errors become smaller. The first is a plan; the others are plain functions of numbers. Where a step would be
+# long, its algebra runs in loops (``_levels.c``) between three shorter functions.
+
+
 Function = Callable[..., Sequence[Scalar]]
 Compiled = tuple[Native, tuple[Array, ...]]  # and what calls hand over beside inputs and result
 CODES = ("frames", "step", "distance", "downhill", "parts", "after", "way")

@@ -44,6 +44,11 @@ from recursa.version import __version__
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+
+# ---- nested numbers, texts and arrays as bytes and back, every bit the same: what checkpoints are made of ------------
+# JSON for the structure, then the arrays' own bytes. Nothing in such bytes is ever run, as it would be with pickle.
+
+
 _LENGTH = struct.Struct("<Q")
 _KINDS = "biufc"  # of numbers: what an array may hold
 _TYPE = re.compile(rf"[<>|=]?[{_KINDS}]\d{{1,2}}")  # as NumPy writes them; it would read much more than these
@@ -215,6 +220,9 @@ def _damaged(path: Path, why: str) -> ResultFileError:
         f"file '{path}' is damaged: {why}.\n  Was it copied in part, or changed by another program? Take it from where "
         "it was written, or simulate again."
     )
+
+
+# ---- runs to files, by the ending of the name ------------------------------------------------------------------------
 
 
 HDF5 = (".h5", ".hdf5")

@@ -22,6 +22,9 @@ from recursa.simulation.equations import Equations
 from recursa.simulation.state_checks import array, count, floats, indices, one_of, pair, perhaps, real, step_size
 from recursa.sweeps.batching import Array
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# What every integrator offers: one step at a time, the state within the last one, and a state that can be kept.
+
 
 class RunState(NamedTuple):
     """Where a run is: coordinates, speeds, and the work (gained, lost) since the start; behind it what is learned.

@@ -47,6 +47,9 @@ class ProgressBar:
             self._bar = None
 
 
+# ---- ctrl-C, or a polite kill, that waits for the end of a step ------------------------------------------------------
+
+
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
 

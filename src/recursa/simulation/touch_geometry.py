@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# What may touch: points, balls and wheels of links, each with a plane of the world, friction and restitution.
+
+
 @dataclass(frozen=True)
 class Touch:
     """A point, ball or wheel of a link that may touch a plane: it lands, sticks, slides and lifts in ``simulate``.

@@ -118,6 +118,10 @@ def not_negative(*numbers: Any) -> bool:
     )
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Principal axes of symmetric matrices of plain numbers, by Jacobi's rotations: the same bits on every machine.
+
+
 _SWEEPS = 60  # five are enough for doubles; infinities and nan never get there
 
 

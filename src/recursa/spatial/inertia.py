@@ -11,6 +11,8 @@ from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.small_systems import solve_positive
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 
+# ---- motions and forces: six-vectors, angular part first, and their cross products -----------------------------------
+
 
 @one_operand
 class Motion(NamedTuple):

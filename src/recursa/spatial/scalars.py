@@ -267,6 +267,10 @@ def half_cotangent_slope(x2: Scalar) -> Scalar:
     return _select_small(x2, 1.0, _HALF_COTANGENT_SLOPE, closed)
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# SymPy expressions as scalars: formulas for numbers of a robot, and for whatever is computed from them.
+
+
 _LONGEST = 10**6  # denominators of fractions that decimals are taken for
 
 

@@ -172,6 +172,10 @@ def dh_transform(convention: Convention, a: float, alpha: float, d: float, theta
     return along_x @ along_z if convention == "modified" else along_z @ along_x
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Rotation about one coordinate axis and translation along it: transforms that touch only what they must.
+
+
 @one_operand
 class Screw(NamedTuple):
     """Rotation about one coordinate axis and translation along it: half of a Denavit-Hartenberg step.

@@ -13,6 +13,9 @@ from recursa.studies.reductions import Part
 from recursa.studies.stores import Store
 from recursa.studies.study import Study
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# What is done for a block of a study, wherever that is: computed, reduced, and written if there is a store.
+
 
 class Done(NamedTuple):
     """A finished block: its rows, what its reductions left, and its arrays where no store has them."""

@@ -24,6 +24,10 @@ from recursa.sweeps.plan import Plan
 _BASE_NQ, _BASE_NV = 7, 6
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# What arrays of joint numbers with the wrong shape most likely are, and what to do: the end of an error message.
+
+
 def shape_advice(model: Model, name: str, shape: tuple[int, ...], *, coordinates: bool) -> str:
     """A sentence behind ``robot 'arm' has nq = 7``; empty where nothing is likely.
 

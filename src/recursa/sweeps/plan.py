@@ -206,6 +206,19 @@ def is_given(name: str) -> bool:
     return readers(name) is not None
 
 
+# ---- what a well-formed plan is. Every plan is checked when it is made; nothing later has to doubt it ----------------
+# - Every buffer is declared once and is of one kind: a value per body, per link, per pair, or one for the robot.
+# - Inputs and constants are read where they mean something: those of joints and bodies in sweeps over bodies, those of
+#   links in sweeps over links; walks inward from every body read buffers only.
+# - A step takes as many arguments as it reads, and writes something, nothing twice.
+# - What is read has been written. At the same body or link: by a step listed before, or by children adding to it. At
+#   the parent (going out) or the next body outward (going in along a path): anywhere in the sweep. Elsewhere, that is a
+#   sum over the robot or over the links of a body, and what is at the target link: by sweeps that are over, since a sum
+#   that is still being added to depends on the order of the bodies.
+#
+# The values that a well-formed plan computes follow from these rules alone, which is what ``fusing.py`` relies on.
+
+
 NEIGHBOURS = ("parent", "child", "elder", "younger", "carried")  # places that a sweep has been to before
 
 

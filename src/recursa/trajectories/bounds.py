@@ -173,6 +173,9 @@ def _freedoms(robot: Robot, key: str) -> list[int]:
     raise unknown_name("independent joint", key, names, owner=f"robot '{robot.name}'")
 
 
+# ---- whether a motion keeps within the robot's limits of position, velocity and effort -------------------------------
+
+
 _ROUNDING = 1e-9  # of the limit: a motion planned to the limit is within it
 _UNITS = {
     "position": ("rad", "m"),
@@ -253,6 +256,13 @@ def _beyond(joint: Joint, quantity: Limited, t: Array, x: Array, lower: float, u
             worst = int(np.argmax(excess))
             first = float(t[int(np.argmax(out))])
             yield Violation(joint.name, quantity, float(t[worst]), float(x[worst]), float(limit), first, unit)
+
+
+# ---- the same motion, faster or slower by one factor: as fast as limits allow, in closed form ------------------------
+# A motion k times as fast has speeds k v, accelerations k^2 a, and torques ``k^2 i + k d + c``: what inertia takes (i),
+# what damping takes (d), and what gravity, springs and Coulomb friction take (c), whatever the speed. So at every
+# instant every limit is a quadratic inequality in k, and forbids one or two ranges of k. The result is the largest k
+# that none forbids.
 
 
 _ZOOMS = 6  # times that instants are laid ten times as densely about those that decide

@@ -128,6 +128,9 @@ def spline_of(t: Array, x: Array, kind: str, ends: str | None) -> Pieces:
     return curves.interpolated(t, x, kind, ends)
 
 
+# ---- how all joints share one law of time, and when a joint of several freedoms keeps one axis -----------------------
+
+
 _ROUNDING = 1e-12
 
 
@@ -188,6 +191,10 @@ def require_one_axis(robot: Robot | None, step: Array, ends: list[Array]) -> Non
                 f"joint '{joint.name}': speeds and accelerations at the ends do not lie along its step from q0 to q1, "
                 f"so it cannot keep one axis. Trajectory.along([0, T], [q0, q1], [v0, v1], [a0, a1], robot=robot) can"
             )
+
+
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Measured speeds of a free base that belong to another library's frame: a hint, for they are valid numbers here.
 
 
 _OTHERS: dict[Layout, str] = {

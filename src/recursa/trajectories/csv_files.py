@@ -23,6 +23,11 @@ from recursa.sweeps.batching import Array
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Tables of numbers in CSV files, read with every mistake named by its line and column, written all or nothing.
+
+
 LARGEST = 2**30
 """Characters of a file that are read; more are an error."""
 

@@ -100,6 +100,9 @@ class Drive:
                 )
 
 
+# ---- torques over time from a table, such as a CSV file: data, so that a checkpoint can keep them --------------------
+
+
 Between = Literal["linear", "cubic", "hold"]
 
 

@@ -25,6 +25,11 @@ from recursa.view.page import robot_page
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Operator formulas as a page: their sweeps as waves over the bodies, the equations at each, cost and code.
+
+
 Space = Literal["joint", "link", "tip"]
 
 _WAYS = {Direction.BASE_TO_TIP: "outward", Direction.TIP_TO_BASE: "inward"}
@@ -231,6 +236,11 @@ def _checked(question: Any) -> dict[str, str]:
     if not asked["formula"].strip():
         raise RecursaError("there is no formula; type one, such as inv(mass) (T - C)")
     return asked
+
+
+# ---- formulas that somebody types, explained in a process that can be stopped ----------------------------------------
+# ``python -m recursa.view.formula_process`` reads a robot from a line of standard input, as
+# :func:`recursa.formats.robot_text.model_text` has it, then questions, and answers each by a line of JSON.
 
 
 _MEMORY = 4 * 2**30  # bytes

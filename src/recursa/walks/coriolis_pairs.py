@@ -29,6 +29,9 @@ CORIOLIS_MATRIX_PAIRS = Plan(
 )
 
 
+# ---- the regressor: forces per unit of each parameter of a body in root axes, along every joint inward ---------------
+
+
 def placed_forces(place: Transform, forces: Forces) -> Forces:
     """Forces in link axes, in root axes."""
     return tuple(map(place.force, forces))

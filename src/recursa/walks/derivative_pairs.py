@@ -78,6 +78,11 @@ def derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
     return matrices_of_pairs(model, own, pairs, (False, False, True))
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Derivatives of forward dynamics: accelerations, then both sets of walks at these, and a product at the end.
+# d a/d tau = inv(mass),    d a/d x = -inv(mass) d tau/d x    at the accelerations that tau causes
+
+
 BIAS = (in_root(articulated_bodies.BIAS_ACCELERATION, c="bias"), in_root(articulated_bodies.BIAS_FORCE, f="b"))
 INNOVATIONS = in_root(articulated_bodies.INNOVATIONS, c="bias", f="b")
 ACCELERATIONS = in_root(articulated_bodies.ACCELERATIONS, c="bias")

@@ -34,6 +34,13 @@ from recursa.spatial.transform import IDENTITY_TRANSFORM, ScrewChain, Transform
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward
 from recursa.sweeps.plan import split
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# Motion and inertia of every body in one set of axes, so that walks inward need no transform on their way.
+# The axes are those of the world; for a robot on a free base those of the base, so that numbers stay small wherever the
+# robot flies. Everything here is what it is in link axes, seen from the root: a composite inertia is then a mere sum.
+# Steps of plans in link axes serve here too (:func:`in_root`), with a step to the parent that changes nothing.
+
+
 Motions = tuple[Motion, ...]  # one per freedom of a joint
 Forces = tuple[Force, ...]
 

@@ -146,6 +146,10 @@ def mass_times_pairs(vector: str) -> Plan:
     )
 
 
+# ---- -----------------------------------------------------------------------------------------------------------------
+# The mass matrix: ``m(i, j) = s(j).R(i) s(i)``, j inward of i. Six multiplications a pair, nothing is carried.
+
+
 def accelerating_forces(total: RigidInertia, columns: Motions) -> Forces:
     """What unit accelerations of a joint take, everything outward moving along."""
     return tuple(total @ column for column in columns)

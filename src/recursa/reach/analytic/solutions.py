@@ -23,6 +23,11 @@ from recursa.sweeps.batching import Array, as_array, fitting
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+
+# ---- -----------------------------------------------------------------------------------------------------------------
+# From angles near a solution to the solution: steps of Newton's method, taken where they make the error smaller.
+
+
 _STEPS = 12
 _NEAR = 0.1  # rad and m: beyond it a branch does not exist, and steps would lead to another one
 _EXACT = 1e-13  # rad and m: what rounding leaves of a zero
