@@ -59,7 +59,7 @@ def _modules() -> Iterator[str]:
     for package in (dynamics, walks, diagonal, free, operational):
         home = package.__name__.partition(".")[2]
         yield from (f"{home}.{info.name}" for info in pkgutil.iter_modules(package.__path__))
-    yield from ("book.augmented", "book.linearized")
+    yield from ("book.augmented_recursion", "book.linear_model")
 
 
 def _makes_plans(item: object, module: str) -> bool:
@@ -69,7 +69,7 @@ def _makes_plans(item: object, module: str) -> bool:
         and plain.__module__ == module
         and plain.__annotations__.get("return") in ("Plan", Plan)
         and plain.__name__[0] != "_"
-        and not {"plan", "outward"} & set(inspect.signature(plain).parameters)  # these are given plans, or all steps
+        and not {"plan", "outward", "first"} & set(inspect.signature(plain).parameters)  # given plans, or all steps
     )
 
 

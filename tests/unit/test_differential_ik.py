@@ -6,10 +6,10 @@ import builtins
 
 import numpy as np
 import pytest
-from recursa.reach.quadratic_program import solve, solve_with_rows, solver
 
 import recursa as rc
 from numeric import close, tied_gripper
+from recursa.reach.differential import solve, solve_with_rows, solver
 from zoo import large_flyer
 
 pytest.importorskip("daqp")

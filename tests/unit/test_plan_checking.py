@@ -273,10 +273,10 @@ def test_every_plan_is_found():
     names = " ".join(every_plan())
     for known in (
         "mass_matrix.MASS_MATRIX_PLAN",
-        "articulated.forward_plan(wrenches=True, links=False, losses=False, springs=True)",
-        "augmented.augmented_plan(wrenches=False, losses=False, springs=False)", "hinges.HINGES",
+        "articulated_bodies.forward_plan(wrenches=True, links=False, losses=False, springs=True)",
+        "augmented_recursion.augmented_plan(wrenches=False, losses=False, springs=False)", "hinges.HINGES",
         "kinematics.jacobian_plan(link, world)", "kinematics.poses_plan()", "kinematics.poses_plan(link)",
-        "walks.mass_matrix.MASS_MATRIX_PAIRS", "walks.mass_matrix_inverse.mass_matrix_inverse_pairs(link)",
+        "walks.mass_matrix_rate.MASS_MATRIX_PAIRS", "walks.mass_matrix_inverse.mass_matrix_inverse_pairs(link)",
     ):  # fmt: skip
         assert known in names
     assert len(every_plan()) >= 35

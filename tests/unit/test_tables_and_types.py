@@ -101,9 +101,9 @@ PAIRS = {
     "ends of quintics": Pair(courses.Ends, courses._ENOUGH, ["clamped"]),
     "geometries": Pair(arms.Geometry, arms._TWIST),
     "terms of identification": Pair(unknowns.Term, IDENTIFY_TERMS),
-    "integrators of simulations": Pair(integrators.table.SimulationIntegrator, integrators.names("simulate")),
-    "integrators of rollouts": Pair(integrators.table.RolloutIntegrator, integrators.names("rollout")),
-    "integrators of links": Pair(integrators.table.LinksIntegrator, integrators.names("links")),
+    "integrators of simulations": Pair(integrators.explicit.SimulationIntegrator, integrators.names("simulate")),
+    "integrators of rollouts": Pair(integrators.explicit.RolloutIntegrator, integrators.names("rollout")),
+    "integrators of links": Pair(integrators.explicit.LinksIntegrator, integrators.names("links")),
 }
 
 

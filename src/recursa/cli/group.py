@@ -60,7 +60,7 @@ VERBS: dict[str, dict[str, str]] = {
     "Motions": {
         "ik": "reach_command",
         "time": "time_command",
-        "inverse": "motion",
+        "inverse": "motion_commands",
         "simulate": "simulate",
         "plot": "runs",
     },
@@ -71,8 +71,8 @@ VERBS: dict[str, dict[str, str]] = {
         "compare": "compare",
     },
     "Many at once": {"study": "study_commands"},
-    "Formulas and counts": {"explain": "formulas", "counts": "commands"},
-    "Code and speed": {"export": "formulas", "bench": "bench", "cache": "commands"},
+    "Formulas and counts": {"explain": "formula_commands", "counts": "commands"},
+    "Code and speed": {"export": "formula_commands", "bench": "bench", "cache": "commands"},
     "Shell": {"completion": "commands"},
 }
 """The headings of the help page; below each its verbs, and the module of each."""
