@@ -21,7 +21,7 @@ LARGE_PRODUCTS = {
     ),
     "kernels": (
         "c_export", "choice_of_form", "entries", "every_machine", "forms", "graph", "plan_derivatives",
-        "random_plans", "rollout_kernels", "straight_in", "straight_in_batches", 
+        "random_plans", "rollout_kernels", "straight_in", "straight_in_batches",
     ),
     "lowering": (
         "operator_constraints", "operator_frames", "operator_functionals", "operator_groupings",
