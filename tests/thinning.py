@@ -11,7 +11,7 @@ FEW = 2  # cases; so many are all run
 ONE_OF = 6
 LARGE_PRODUCTS = {
     "bridges": (
-        "casadi", "casadi_compiled", "constrained", "jax", "torch",
+        "casadi", "casadi_compiled",
     ),
     "errors": (
         "hostile_content", "real_files_fuzz", "table_fuzz",
@@ -20,12 +20,12 @@ LARGE_PRODUCTS = {
         "diagonal_identities", "operator_identities", "operator_rates",
     ),
     "kernels": (
-        "c_export", "choice_of_form", "entries", "every_machine", "forms", "graph", "plan_derivatives",
+        "c_export", "choice_of_form", "entries", "every_machine", "forms", "graph", "plan_derivatives", "walk_bits",
         "random_plans", "rollout_kernels", "straight_in", "straight_in_batches",
     ),
     "lowering": (
         "operator_constraints", "operator_frames", "operator_functionals", "operator_groupings",
-        "operator_inverses", "operator_kernels", "operator_lowering", "rate_lowering",
+        "operator_inverses", "operator_kernels", "operator_lowering", "operator_roots", "rate_lowering",
     ),
     "oracles": (
         "base_parameter_counts", "book_methods", "compiled_urdfs", "configuration_derivatives",
@@ -35,7 +35,8 @@ LARGE_PRODUCTS = {
         "pushed_derivatives", "regressors", "second_derivatives", "walks", "written_files",
     ),
     "physics": (
-        "analytic_ik", "closed_loops", "controllers", "everyday_controllers", "forward_methods", "goals",
+        "analytic_ik", "closed_loops", "controllers", "dynamics_consistency", "everyday_controllers",
+        "forward_methods", "free_flying", "goals",
         "identification", "inverse_kinematics", "kinematics_consistency", "landing", "mechanisms",
         "operational_space",
     ),
@@ -43,8 +44,9 @@ LARGE_PRODUCTS = {
         "constraint_counts", "loops_scale", "tangent_counts", "walks_scale",
     ),
     "unit": (
-        "batching", "checkpoints", "count_tables", "factorization", "fusing", "hybrid",
-        "linear_losses", "may_move", "operation_counts", "plan_checking", "reach_with_constraints", "rollout",
+        "base_parameters", "batching", "checkpoints", "cli_narrow", "count_tables", "docs", "explain", "factorization",
+        "fusing", "hybrid",
+        "linear_losses", "may_move", "operation_counts", "operators", "plan_checking", "reach_with_constraints", "rollout",
         "rollout_rows", "sparsity",
     ),
 }  # fmt: skip

@@ -174,7 +174,7 @@ def random_linkages(count: int, first: int) -> None:
 
 @pytest.mark.interpreted(reason="every case would compile code of its own")
 def test_random_linkages() -> None:
-    random_linkages(150, 0)
+    random_linkages(60, 0)
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ def test_thousands_of_random_linkages() -> None:
 
 @pytest.mark.interpreted(reason="every case would compile code of its own")
 def test_random_linkages_of_several_loops() -> None:
-    for seed in range(60):
+    for seed in range(30):
         check(*several_loops(seed), seed=seed)
 
 
@@ -324,7 +324,7 @@ def test_single_precision_tells_the_rank_of_several_loops() -> None:
         robot, q = several_loops(seed)
         sizes = np.linalg.svd(robot.constraint_jacobian(q), compute_uv=False)
         shares = sizes / sizes[0]
-        if compared == 6 or ((shares > 1e-13) & (shares < 1e-2)).any():  # a tilt that double precision alone can see
+        if compared == 3 or ((shares > 1e-13) & (shares < 1e-2)).any():  # a tilt that double precision alone can see
             continue
         compared += 1
         v, tau = np.zeros(robot.nv), 5.0 * np.random.default_rng(seed).normal(size=robot.nv)
@@ -332,7 +332,7 @@ def test_single_precision_tells_the_rank_of_several_loops() -> None:
         found = robot.forward_dynamics(*(x.astype(np.float32) for x in (q, v, tau)))
         size = np.abs(robot.without_constraints().forward_dynamics(q, v, tau)).max()
         assert found.dtype == np.float32 and np.abs(found - expected).max() < 1e-5 * size, robot.name
-    assert compared == 6
+    assert compared == 3
 
 
 _CASSIE = Path("cmeel.prefix", "share", "example-robot-data", "robots", "cassie_description", "robots")
