@@ -44,10 +44,9 @@ LARGE_PRODUCTS = {
         "constraint_counts", "loops_scale", "tangent_counts", "walks_scale",
     ),
     "unit": (
-        "base_parameters", "batching", "checkpoints", "cli_narrow", "count_tables", "docs", "explain", "factorization",
-        "fusing", "hybrid",
-        "linear_losses", "may_move", "operation_counts", "operators", "plan_checking", "reach_with_constraints", "rollout",
-        "rollout_rows", "sparsity",
+        "base_parameters", "batching", "checkpoints", "cli_narrow", "count_tables", "docs", "explain",
+        "factorization", "fusing", "hybrid", "linear_losses", "may_move", "operation_counts", "operators",
+        "plan_checking", "reach_with_constraints", "rollout", "rollout_rows", "sparsity",
     ),
 }  # fmt: skip
 """Files in which one function runs over many robots, questions or options, by folder."""
