@@ -47,6 +47,7 @@ fuzz: $(VENV)/.test            ## mutated inputs of every format for SECONDS; wh
 	$(BIN)/python fuzz/harness.py --seconds $(SECONDS)
 
 sanitize: $(VENV)/.test        ## the C extension and exported C with gcc's sanitizers, then under valgrind
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'setuptools>=77'
 	$(BIN)/python tools/sanitize.py
 	$(BIN)/python tools/sanitize.py --valgrind
 
